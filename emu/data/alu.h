@@ -1,0 +1,29 @@
+#pragma once
+
+// The operators of datasheet 5.1 on rows of values. Arithmetic class in fp32 (separate roundings, no
+// contraction); bitvec class on 32-bit integers. In place is allowed.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "isa/types.h"
+
+namespace ncemu {
+
+// out[i] = op(a[i], b[i]); unary operators ignore b.
+void apply(AluOp op, const float* a, const float* b, float* out, std::size_t count);
+// out[i] = op(a[i], b), or op(b, a[i]) when reversed.
+void apply_scalar(AluOp op, const float* a, float b, bool reversed, float* out, std::size_t count);
+// Reduction in stream order with the first element as the initial value: ((a0 op a1) op a2) ...
+float reduce(AluOp op, const float* a, std::size_t count);
+
+// `width` is the element's width in bits: shifts by at least the width give 0, or the sign.
+void apply(AluOp op, const std::uint32_t* a, const std::uint32_t* b, int width, std::uint32_t* out, std::size_t count);
+void apply_scalar(AluOp op, const std::uint32_t* a, std::uint32_t b, bool reversed, int width, std::uint32_t* out,
+                  std::size_t count);
+std::uint32_t reduce(AluOp op, const std::uint32_t* a, std::size_t count);
+
+// One pair of 32-bit registers, two's complement, compares signed (datasheet 2.2).
+std::int32_t apply_register(AluOp op, std::int32_t a, std::int32_t b);
+
+}  // namespace ncemu

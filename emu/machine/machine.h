@@ -1,0 +1,71 @@
+#pragma once
+
+// One core running one program: five sequencers, five engines, the DMA service, semaphores, and (in
+// modes with data) a State, joined by an event loop. A value: several can live side by side.
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "emu/machine/observer.h"
+#include "emu/machine_config.h"
+#include "isa/program.h"
+
+namespace ncemu {
+
+struct State;
+
+enum class Mode : std::uint8_t { functional, timed, timing_only, check };
+constexpr bool has_data(Mode mode) { return mode == Mode::functional || mode == Mode::timed; }
+constexpr bool has_clock(Mode mode) { return mode == Mode::timed || mode == Mode::timing_only; }
+
+struct RunOptions {
+  Mode mode = Mode::timed;
+  std::uint64_t max_instructions = 0;  // 0: no limit
+  Ticks max_ticks = 0;                 // 0: no limit
+  std::function<bool()> interrupted;   // asked now and then; true ends the run with a partial result
+  // Replaces a cost before it is used: tests try other legal timings with it.
+  std::function<void(const Instruction&, Engine, Cost&)> perturb;
+  // Called when a probe's instruction has taken effect (index none: before the run); modes with data only.
+  std::function<void(const Probe&, State&)> on_probe;
+  // Called after each instruction's effect on data; for --dump and --first-difference.
+  std::function<void(Engine, std::uint32_t index, const Instruction& resolved, State&)> on_effect;
+};
+
+enum class RunStatus : std::uint8_t { finished, deadlock, limit, interrupted, fault };
+
+// Where an engine stood when the run ended early.
+struct Standing {
+  Engine engine = Engine::tensor;
+  std::uint32_t index = 0;
+  bool ended = false;
+  Wait wait;                    // the wait that is not satisfied, if any
+  std::uint32_t semaphore_value = 0;
+};
+
+struct RunResult {
+  RunStatus status = RunStatus::finished;
+  Ticks total = 0;               // the kernel window: first start to last completion
+  std::uint64_t instructions = 0;
+  std::string message;           // of a fault, deadlock or limit, in words
+  std::vector<Standing> standings;
+};
+
+class Machine {
+ public:
+  // The program must be synchronised (or written by hand) and legal for the machine's target.
+  Machine(const MachineConfig& config, const Program& program, RunOptions options);
+  ~Machine();
+
+  State& state();  // modes with data only
+  void add(Observer& observer);
+  RunResult run();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ncemu

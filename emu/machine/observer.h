@@ -1,0 +1,67 @@
+#pragma once
+
+// What happened, as the machine tells it. Listeners see events, never state.
+
+#include <cstdint>
+#include <string_view>
+
+#include "emu/timing/cost.h"
+#include "emu/timing/dma_service.h"
+#include "emu/timing/engine_timeline.h"
+#include "isa/program.h"
+
+namespace ncemu {
+
+// Why an engine's next instruction did not start earlier: the constraint satisfied last.
+enum class StallReason : std::uint8_t {
+  none,
+  semaphore,   // waits for another engine, or for itself
+  dma,         // waits for a semaphore that a transfer signalled
+  port,        // an exclusive port was taken (design: exclusions)
+  pipeline,    // its own pipeline could not take it (drain, weight load)
+  dma_queue,   // the descriptor generator was busy
+};
+
+struct Started {
+  Engine engine = Engine::tensor;
+  std::uint32_t index = 0;  // in the engine's stream
+  std::uint64_t serial = 0; // counts dynamic instructions of the run, from 0
+  const Instruction* instruction = nullptr;  // resolved: no registers
+  Cost cost;
+  Work work;
+  Ticks stalled_since = 0;  // == start when it did not stall
+  StallReason reason = StallReason::none;
+  Engine producer = Engine::tensor;  // who signalled, for semaphore and dma
+  Passage passage;
+};
+
+struct TransferStarted {
+  Engine issuer = Engine::sync;
+  std::uint32_t index = 0;
+  std::uint64_t serial = 0;
+  const Instruction* instruction = nullptr;
+  DmaService::TransferId transfer = 0;
+  const TransferWork* work = nullptr;
+  std::uint8_t queue = 0;
+  Ticks trigger = 0;
+};
+
+struct SemaphoreChanged {
+  std::uint8_t semaphore = 0;
+  std::uint32_t before = 0, after = 0;
+  Ticks at = 0;
+};
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void on_start(const Started&) {}
+  virtual void on_transfer(const TransferStarted&) {}
+  virtual void on_dma(const DmaService::Event&) {}
+  virtual void on_transfer_done(DmaService::TransferId, Ticks) {}
+  virtual void on_semaphore(const SemaphoreChanged&) {}
+  virtual void on_stream_end(Engine, Ticks) {}
+  virtual void on_end(Ticks) {}
+};
+
+}  // namespace ncemu

@@ -1,0 +1,13 @@
+#pragma once
+
+// Time is an integer number of ticks in which every engine clock of the machine is exact: 1/5.6 ns
+// on NeuronCore-v2, 1/4.8 ns on -v3.
+
+#include <cstdint>
+
+namespace ncemu {
+
+using Ticks = std::int64_t;
+using Cycles = std::int64_t;  // of the engine that is spoken of
+
+}  // namespace ncemu

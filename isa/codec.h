@@ -1,0 +1,25 @@
+#pragma once
+
+// Instructions to and from 128-byte words, little-endian (README.md of this room and
+// `ncemu isa --encoding` show the layout). The vendor's own encoding is not public; this one is ours.
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "isa/instruction.h"
+
+namespace ncemu {
+
+inline constexpr std::size_t word_bytes = 128;
+using Word = std::array<std::byte, word_bytes>;
+
+Word encode(const Instruction& instruction);
+// Throws Fault(input, where, ...) on an unknown opcode, a value outside an enumeration or a reserved bit set.
+Instruction decode(std::span<const std::byte, word_bytes> word, const std::string& where);
+
+// The layout of the header, of each operand type and of each form, as text.
+std::string describe_encoding();
+
+}  // namespace ncemu

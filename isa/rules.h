@@ -1,0 +1,31 @@
+#pragma once
+
+// Legality of one instruction on a target: datasheet 1.5, 1.6, 3 and each instruction's own
+// constraints. Each rule is a sentence and a place in the datasheet.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "isa/program.h"
+
+namespace ncemu {
+
+struct Violation {
+  std::string operand;     // "dst"; empty: the instruction as a whole
+  std::string message;     // expected and found
+  std::string_view rule;   // the rule's sentence
+  std::string_view section;  // "1.5"
+};
+
+// Tensor bounds need the program's tensors; pass nullptr to skip them.
+void check_instruction(const Instruction& instruction, Engine engine, const Target& target, const Program* program,
+                       std::vector<Violation>& violations);
+
+struct Rule {
+  std::string_view section;
+  std::string_view sentence;
+};
+std::span<const Rule> all_rules();
+
+}  // namespace ncemu
