@@ -27,7 +27,7 @@ struct TileSpec {
 
 // One execution of a tile declaration: `at` names an array element (all zero for a plain tile).
 struct TileRef {
-  std::uint32_t tile = none;
+  std::uint32_t tile = no_index;
   PlaceId place = no_place;
 };
 
@@ -57,7 +57,7 @@ class Builder {
   void close_scope();
 
   // Interns a source place; instructions emitted afterwards carry it.
-  void at(std::string_view file, std::uint32_t line, std::uint32_t column = 0, std::uint32_t parent = none);
+  void at(std::string_view file, std::uint32_t line, std::uint32_t column = 0, std::uint32_t parent = no_index);
   void at(std::uint32_t site) { site_ = site; }
   std::uint32_t site() const { return site_; }
 

@@ -17,14 +17,14 @@
 
 namespace ncemu {
 
-inline constexpr std::uint32_t none = 0xFFFFFFFF;
+inline constexpr std::uint32_t no_index = 0xFFFFFFFF;
 
-// A place in a source. `parent` is the site of the macro call or include that led here, or none.
+// A place in a source. `parent` is the site of the macro call or include that led here, or no_index.
 struct Site {
-  std::uint32_t file = none;  // index in Program::files
+  std::uint32_t file = no_index;  // index in Program::files
   std::uint32_t line = 0;
   std::uint32_t column = 0;
-  std::uint32_t parent = none;
+  std::uint32_t parent = no_index;
   friend bool operator==(const Site&, const Site&) = default;
 };
 
@@ -66,7 +66,7 @@ struct Tile {
 
 // One of a tile's places; partition and offset are assigned by place().
 struct Place {
-  std::uint32_t tile = none;
+  std::uint32_t tile = no_index;
   std::uint8_t partition = 0;
   std::uint32_t offset = 0;  // bytes in each partition
 };
@@ -78,7 +78,7 @@ struct Scope {
     bool is_scope = false;
     std::uint32_t id = 0;  // index in Program::scopes or Program::tiles
   };
-  std::uint32_t parent = none;
+  std::uint32_t parent = no_index;
   std::vector<Entry> entries;
 };
 
@@ -104,7 +104,7 @@ struct ManualBlock {
 // A value to show when the instruction has taken effect (`.print`).
 struct Probe {
   Engine engine = Engine::tensor;
-  std::uint32_t index = none;  // in the engine's stream; none: before anything runs
+  std::uint32_t index = no_index;  // in the engine's stream; no_index: before anything runs
   std::string label;           // the view as written
   MemoryOperand view;
   std::uint32_t site = 0;
@@ -146,7 +146,7 @@ struct Program {
   }
 };
 
-// "gemm.nca:12:3", with the macro calls that led there; "<unknown>" for none.
+// "gemm.nca:12:3", with the macro calls that led there; "<unknown>" for no_index.
 std::string describe_site(const Program& program, std::uint32_t site);
 
 }  // namespace ncemu

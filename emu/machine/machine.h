@@ -28,7 +28,7 @@ struct RunOptions {
   std::function<bool()> interrupted;   // asked now and then; true ends the run with a partial result
   // Replaces a cost before it is used: tests try other legal timings with it.
   std::function<void(const Instruction&, Engine, Cost&)> perturb;
-  // Called when a probe's instruction has taken effect (index none: before the run); modes with data only.
+  // Called when a probe's instruction has taken effect (index no_index: before the run); modes with data only.
   std::function<void(const Probe&, State&)> on_probe;
   // Called after each instruction's effect on data; for --dump and --first-difference.
   std::function<void(Engine, std::uint32_t index, const Instruction& resolved, State&)> on_effect;
