@@ -3,10 +3,12 @@
 // Builds a Program instruction by instruction, in text order: what the assembler, C++ kernels and
 // the Python front end share. Usable without the text assembler (see README.md).
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "isa/diagnostics.h"
 #include "isa/program.h"
@@ -25,10 +27,14 @@ struct TileSpec {
   std::optional<std::uint32_t> partition, offset;  // explicit placement; offset in bytes
 };
 
-// One execution of a tile declaration: `at` names an array element (all zero for a plain tile).
+// One execution of a tile declaration.
 struct TileRef {
   std::uint32_t tile = no_index;
   PlaceId place = no_place;
+  DType dtype = DType::f32;
+  std::uint32_t stride = 0;         // bytes from one array element to the next
+  std::vector<std::int64_t> shape;  // of this execution
+  std::vector<std::int64_t> array;
 };
 
 class Builder {
@@ -46,8 +52,8 @@ class Builder {
   // The tile's block, or one element of its array.
   View view(const TileRef& ref, std::span<const std::int64_t> at = {}) const;
   // An array element chosen at run time in array dimension `dimension`: scale * register + base.
-  View view(const TileRef& ref, std::span<const std::int64_t> at, int dimension, Register reg, std::int64_t scale,
-            std::int64_t base) const;
+  View view(const TileRef& ref, std::span<const std::int64_t> at, int dimension, Register reg,
+            std::int64_t scale, std::int64_t base) const;
   View sbuf(std::string name, DType dtype, std::vector<std::int64_t> shape, std::uint32_t buffers = 1);
   View psum(std::string name, DType dtype, std::vector<std::int64_t> shape, std::uint32_t buffers = 1);
 
@@ -55,9 +61,12 @@ class Builder {
   // iteration of the same block.
   void open_scope(std::string_view key);
   void close_scope();
+  // The innermost open block, an index in Program::scopes.
+  std::uint32_t scope() const { return open_.back().scope; }
 
   // Interns a source place; instructions emitted afterwards carry it.
-  void at(std::string_view file, std::uint32_t line, std::uint32_t column = 0, std::uint32_t parent = no_index);
+  void at(std::string_view file, std::uint32_t line, std::uint32_t column = 0,
+          std::uint32_t parent = no_index);
   void at(std::uint32_t site) { site_ = site; }
   std::uint32_t site() const { return site_; }
 
@@ -87,22 +96,30 @@ class Builder {
   // usable only if there are no errors. The builder is empty afterwards.
   Program finish(Diagnostics& diagnostics, const Finish& options, SyncReport* report = nullptr);
   // Throws Fault(input) with all messages if there are errors.
-  Program finish() ;
+  Program finish();
 
  private:
   struct LiveScope {
     std::uint32_t scope = 0;
-    std::vector<std::uint32_t> tiles;
+    std::vector<std::uint32_t> tiles;  // live, in order of declaration
   };
-  std::uint32_t find_or_add_scope(std::string_view key);
+  // Children of a block by name, and where they stand in Scope::entries.
+  struct ScopeIndex {
+    std::unordered_map<std::string, std::uint32_t> scopes, tiles;
+    std::uint32_t position = 0;  // of this block in its parent's entries
+  };
+  void keep_live_tiles_before(std::uint32_t scope);
+  void lower_for_hand_synchronisation();
 
   Program program_;
   std::uint32_t site_ = 0;
   std::vector<LiveScope> open_;
-  std::vector<std::vector<std::pair<std::string, std::uint32_t>>> scope_keys_;  // children of each scope
-  std::vector<std::vector<std::pair<std::string, std::uint32_t>>> tile_keys_;   // tiles of each scope
-  std::vector<std::uint32_t> executions_;                                      // of each tile
+  std::vector<ScopeIndex> scope_index_;
+  std::vector<std::uint32_t> tile_positions_;  // of each tile in its block's entries
+  std::vector<std::uint32_t> executions_;      // of each tile's declaration
   std::vector<std::size_t> open_loops_;
+  bool engine_block_open_ = false;
+  std::map<std::string, std::uint32_t, std::less<>> file_index_;
 };
 
 }  // namespace ncemu

@@ -24,9 +24,9 @@ struct Diagnostic {
   Severity severity = Severity::error;
   Location where;
   std::string message;
-  std::string hint;       // may be empty
-  std::string reference;  // "datasheet 1.5"; may be empty
-  std::string source;     // the line of text; may be empty
+  std::string hint;               // may be empty
+  std::string reference;          // "datasheet 1.5"; may be empty
+  std::string source;             // the line of text; may be empty
   std::vector<Diagnostic> notes;  // macro expansions, earlier declarations
 };
 

@@ -21,13 +21,25 @@ enum class Opcode : std::uint16_t {
 
 // Which formula of the timing model applies; an instruction without one does not compile.
 enum class CostClass : std::uint8_t {
-  control, load_weights, matmul, activation, read_acc, table_load,
-  copy, memset, tensor_scalar, tensor_tensor, reduce, reciprocal, dma,
+  control,
+  load_weights,
+  matmul,
+  activation,
+  read_acc,
+  table_load,
+  copy,
+  memset,
+  tensor_scalar,
+  tensor_tensor,
+  reduce,
+  reciprocal,
+  dma,
 };
 
-using Operands = std::variant<NoOperands, SemaphoreRange, RegisterMove, RegisterAlu, RegisterLoad, RegisterStore,
-                              CompareBranch, Write, LoadStationary, Matmul, Activation, TableLoad, Destination,
-                              Unary, Memset, TensorScalar, TensorTensor, TensorReduce, DmaCopy>;
+using Operands =
+    std::variant<NoOperands, SemaphoreRange, RegisterMove, RegisterAlu, RegisterLoad, RegisterStore,
+                 CompareBranch, Write, LoadStationary, Matmul, Activation, TableLoad, Destination, Unary,
+                 Memset, TensorScalar, TensorTensor, TensorReduce, DmaCopy>;
 
 struct Wait {
   std::uint8_t semaphore = 0;

@@ -105,7 +105,7 @@ struct ManualBlock {
 struct Probe {
   Engine engine = Engine::tensor;
   std::uint32_t index = no_index;  // in the engine's stream; no_index: before anything runs
-  std::string label;           // the view as written
+  std::string label;               // the view as written
   MemoryOperand view;
   std::uint32_t site = 0;
 };

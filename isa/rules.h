@@ -12,15 +12,15 @@
 namespace ncemu {
 
 struct Violation {
-  std::string operand;     // "dst"; empty: the instruction as a whole
-  std::string message;     // expected and found
-  std::string_view rule;   // the rule's sentence
+  std::string operand;       // "dst"; empty: the instruction as a whole
+  std::string message;       // expected and found
+  std::string_view rule;     // the rule's sentence
   std::string_view section;  // "1.5"
 };
 
 // Tensor bounds need the program's tensors; pass nullptr to skip them.
-void check_instruction(const Instruction& instruction, Engine engine, const Target& target, const Program* program,
-                       std::vector<Violation>& violations);
+void check_instruction(const Instruction& instruction, Engine engine, const Target& target,
+                       const Program* program, std::vector<Violation>& violations);
 
 struct Rule {
   std::string_view section;

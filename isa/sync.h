@@ -13,11 +13,11 @@ namespace ncemu {
 
 // The fixed use of the semaphores by automatic synchronisation.
 namespace sync_semaphores {
-inline constexpr int complete = 0;    // + engine: completions of the engine
-inline constexpr int read = 5;        // + engine: read_done of the engine
-inline constexpr int join = 10;       // + engine: arrival at a join; 15: release
+inline constexpr int complete = 0;  // + engine: completions of the engine
+inline constexpr int read = 5;      // + engine: read_done of the engine
+inline constexpr int join = 10;     // + engine: arrival at a join; 15: release
 inline constexpr int release = 15;
-inline constexpr int dma = 16;        // + 16 * issuer + k: transfers of the issuer, in rotation
+inline constexpr int dma = 16;  // + 16 * issuer + k: transfers of the issuer, in rotation
 inline constexpr int dma_per_issuer = 16;
 inline constexpr int first_user = 96;  // `.semaphore` hands out 96 .. 255
 }  // namespace sync_semaphores
@@ -26,14 +26,20 @@ inline constexpr int first_user = 96;  // `.semaphore` hands out 96 .. 255
 struct SyncRecord {
   Engine waiter = Engine::tensor, producer = Engine::tensor;
   std::uint32_t waiter_index = 0, producer_index = 0;  // in the synchronised streams
-  enum class Reason : std::uint8_t { read_after_write, write_after_read, write_after_write, semaphore_reuse, join } reason;
+  enum class Reason : std::uint8_t {
+    read_after_write,
+    write_after_read,
+    write_after_write,
+    semaphore_reuse,
+    join
+  } reason;
   std::uint8_t semaphore = 0;
   std::uint16_t value = 0;
   MemoryOperand conflict;  // the waiter's operand; empty pattern for semaphore_reuse and join
 };
 
 struct SyncOptions {
-  bool explain = false;             // fill the records
+  bool explain = false;                 // fill the records
   std::uint32_t counter_limit = 60000;  // join before a semaphore would pass it
 };
 
@@ -45,10 +51,6 @@ struct SyncReport {
 // `program.order` must describe the streams. Lowers loops and manual blocks to registers and branches,
 // adds waits, updates and joins; remaps probes; clears order, loops and manual_blocks.
 SyncReport synchronise(Program& program, const SyncOptions& options = {});
-
-// Inserts act_table_load before the first activation of another set; at a loop's entry the set is
-// unknown. Works before synchronise(). Functions of every set need none.
-void insert_table_loads(Program& program);
 
 std::string format(const SyncRecord& record, const Program& program);
 

@@ -12,17 +12,17 @@
 namespace ncemu {
 
 struct Target {
-  std::string machine = "trn1";                       // the name in reports and in `.machine`
-  int generation = 2;                                 // NeuronCore-v2 or -v3
-  std::uint32_t sbuf_partition_bytes = 192 * 1024;    // datasheet 1.2
-  std::uint32_t psum_bank_bytes = 2048;               // datasheet 1.2
-  std::uint32_t psum_banks = 8;                       // datasheet 1.2
-  std::uint32_t partitions = 128;                     // datasheet 1.2
-  std::uint32_t semaphores = 256;                     // datasheet 1.2
-  std::uint32_t semaphore_max = 65535;                // datasheet 2.4, assumed
-  std::uint32_t registers = 64;                       // datasheet 1.2
-  std::uint32_t dma_queues = 16;                      // datasheet 1.2
-  std::uint32_t dma_engines = 16;                     // datasheet 1.1
+  std::string machine = "trn1";                     // the name in reports and in `.machine`
+  int generation = 2;                               // NeuronCore-v2 or -v3
+  std::uint32_t sbuf_partition_bytes = 192 * 1024;  // datasheet 1.2
+  std::uint32_t psum_bank_bytes = 2048;             // datasheet 1.2
+  std::uint32_t psum_banks = 8;                     // datasheet 1.2
+  std::uint32_t partitions = 128;                   // datasheet 1.2
+  std::uint32_t semaphores = 256;                   // datasheet 1.2
+  std::uint32_t semaphore_max = 65535;              // datasheet 2.4, assumed
+  std::uint32_t registers = 64;                     // datasheet 1.2
+  std::uint32_t dma_queues = 16;                    // datasheet 1.2
+  std::uint32_t dma_engines = 16;                   // datasheet 1.1
 
   std::uint32_t psum_partition_bytes() const { return psum_banks * psum_bank_bytes; }
   friend bool operator==(const Target&, const Target&) = default;

@@ -65,7 +65,14 @@ enum class Comparison : std::uint8_t { always, lt, le, eq, ne, ge, gt };
 
 // Datasheet 2.4.
 enum class UpdateOperation : std::uint8_t {
-  none, sem_inc, sem_dec, sem_add_imm, sem_sub_imm, sem_wr_imm, evt_set, evt_clr
+  none,
+  sem_inc,
+  sem_dec,
+  sem_add_imm,
+  sem_sub_imm,
+  sem_wr_imm,
+  evt_set,
+  evt_clr
 };
 enum class UpdateWhen : std::uint8_t { read, complete };
 
@@ -90,10 +97,20 @@ std::optional<E> find(std::string_view text) {
 // Bytes of one element.
 constexpr int size_of(DType type) {
   switch (type) {
-    case DType::f32: case DType::tf32: case DType::i32: case DType::u32: return 4;
-    case DType::bf16: case DType::f16: case DType::i16: case DType::u16: return 2;
-    case DType::f8e5m2: case DType::f8e4m3: case DType::f8e3m4: case DType::f8e4m3fn:
-    case DType::i8: case DType::u8: return 1;
+    case DType::f32:
+    case DType::tf32:
+    case DType::i32:
+    case DType::u32: return 4;
+    case DType::bf16:
+    case DType::f16:
+    case DType::i16:
+    case DType::u16: return 2;
+    case DType::f8e5m2:
+    case DType::f8e4m3:
+    case DType::f8e3m4:
+    case DType::f8e4m3fn:
+    case DType::i8:
+    case DType::u8: return 1;
   }
   return 0;
 }
@@ -107,8 +124,7 @@ constexpr bool is_fp32_like(DType type) { return type == DType::f32 || type == D
 constexpr bool is_bitvec(AluOp op) { return op >= AluOp::bitwise_not; }
 // Operators of one operand: the second is ignored.
 constexpr bool is_unary(AluOp op) {
-  return op == AluOp::bypass || op == AluOp::bitwise_not ||
-         (op >= AluOp::abs && op <= AluOp::relu);
+  return op == AluOp::bypass || op == AluOp::bitwise_not || (op >= AluOp::abs && op <= AluOp::relu);
 }
 // Legal as the operator of a reduction (datasheet 5.1, column "red").
 bool is_reduction(AluOp op);
@@ -120,7 +136,8 @@ class EngineSet {
  public:
   constexpr EngineSet() = default;
   constexpr explicit EngineSet(std::uint8_t bits) : bits_(bits) {}
-  constexpr EngineSet(Engine engine) : bits_(static_cast<std::uint8_t>(1U << static_cast<unsigned>(engine))) {}
+  constexpr EngineSet(Engine engine)
+      : bits_(static_cast<std::uint8_t>(1U << static_cast<unsigned>(engine))) {}
   constexpr bool contains(Engine engine) const { return (bits_ >> static_cast<unsigned>(engine)) & 1U; }
   constexpr bool empty() const { return bits_ == 0; }
   constexpr std::uint8_t bits() const { return bits_; }

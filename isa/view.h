@@ -41,10 +41,13 @@ class View {
   View slice(int dimension, std::int64_t lo, std::int64_t hi, std::int64_t step = 1) const;
   // Drops the dimension at `i`; dimension 0 of an on-chip view is kept with size 1.
   View index(int dimension, std::int64_t i) const;
-  // Drops the dimension; its index is `scale * register + base`, checked at run time. Not the partition; one per view.
+  // Drops the dimension; its index is `scale * register + base`, checked at run time. Not the partition; one
+  // per view.
   View index(int dimension, Register reg, std::int64_t scale, std::int64_t base) const;
   // Keeps `count` elements from `scale * register + base`.
   View slice(int dimension, Register reg, std::int64_t scale, std::int64_t base, std::int64_t count) const;
+  // Moves the whole view by `step * register + base` elements (an element of an array of tiles).
+  View indexed_by(Register reg, std::int64_t step, std::int64_t base) const;
   View reshape(std::span<const std::int64_t> shape) const;
   View permute(std::span<const int> order) const;
   View broadcast(int dimension, std::int64_t size) const;  // the dimension must have size 1
@@ -69,9 +72,9 @@ class View {
   std::uint16_t tensor_ = 0;
   PlaceId place_ = no_place;
   Register index_;
-  std::int64_t index_step_ = 0;   // elements
-  std::int64_t partition_ = 0;    // first partition, on chip
-  std::int64_t offset_ = 0;       // elements of dtype_
+  std::int64_t index_step_ = 0;  // elements
+  std::int64_t partition_ = 0;   // first partition, on chip
+  std::int64_t offset_ = 0;      // elements of dtype_
   std::array<Dimension, max_rank> dims_{};
 };
 

@@ -1,0 +1,54 @@
+#include "isa/check.h"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <utility>
+
+#include "isa/rules.h"
+
+namespace ncemu {
+
+Location location(const Program& program, std::uint32_t site) {
+  const Site& s = program.sites[site];
+  if (s.file == no_index) return {program.name, 0, 0, 0};
+  return {program.files[s.file], s.line, s.column, 0};
+}
+
+Diagnostic diagnose(const Program& program, Severity severity, std::uint32_t site, std::string message) {
+  Diagnostic diagnostic;
+  diagnostic.severity = severity;
+  diagnostic.where = location(program, site);
+  diagnostic.message = std::move(message);
+  for (std::uint32_t s = program.sites[site].parent; s != no_index; s = program.sites[s].parent) {
+    Diagnostic note;
+    note.severity = Severity::note;
+    note.where = location(program, s);
+    note.message = "expanded from here";
+    diagnostic.notes.push_back(std::move(note));
+  }
+  return diagnostic;
+}
+
+void check_program(const Program& program, Diagnostics& diagnostics) {
+  std::vector<Violation> violations;
+  std::set<std::pair<std::uint32_t, const char*>> reported;
+  for (const Engine engine : all_engines) {
+    for (const Instruction& instruction : program.stream(engine)) {
+      check_instruction(instruction, engine, program.target, &program, violations);
+      for (const Violation& v : violations) {
+        if (!reported.insert({instruction.site, v.rule.data()}).second) continue;
+        const std::string_view mnemonic = info(instruction.opcode).mnemonic;
+        Diagnostic d = diagnose(program, Severity::error, instruction.site,
+                                v.operand.empty() ? fmt::format("{}: {}", mnemonic, v.message)
+                                                  : fmt::format("{} {}: {}", mnemonic, v.operand, v.message));
+        d.hint = v.rule;
+        d.reference = fmt::format("datasheet {}", v.section);
+        diagnostics.add(std::move(d));
+      }
+      violations.clear();
+    }
+  }
+}
+
+}  // namespace ncemu
