@@ -28,7 +28,11 @@ struct RunOptions {
   std::function<bool()> interrupted;   // asked now and then; true ends the run with a partial result
   // Replaces a cost before it is used: tests try other legal timings with it.
   std::function<void(const Instruction&, Engine, Cost&)> perturb;
-  // Called when a probe's instruction has taken effect (index no_index: before the run); modes with data only.
+  // The same for transfers: adds to the delay (>= 0, starts at 0) between a transfer's trigger and the moment
+  // its DMA engines may begin.
+  std::function<void(const Instruction&, Engine issuer, Ticks& delay)> perturb_transfer;
+  // Called when a probe's instruction has taken effect (index no_index: before the run); modes with data
+  // only.
   std::function<void(const Probe&, State&)> on_probe;
   // Called after each instruction's effect on data; for --dump and --first-difference.
   std::function<void(Engine, std::uint32_t index, const Instruction& resolved, State&)> on_effect;
@@ -41,15 +45,15 @@ struct Standing {
   Engine engine = Engine::tensor;
   std::uint32_t index = 0;
   bool ended = false;
-  Wait wait;                    // the wait that is not satisfied, if any
+  Wait wait;  // the wait that is not satisfied, if any
   std::uint32_t semaphore_value = 0;
 };
 
 struct RunResult {
   RunStatus status = RunStatus::finished;
-  Ticks total = 0;               // the kernel window: first start to last completion
+  Ticks total = 0;  // the kernel window: first start to last completion
   std::uint64_t instructions = 0;
-  std::string message;           // of a fault, deadlock or limit, in words
+  std::string message;  // of a fault, deadlock or limit, in words
   std::vector<Standing> standings;
 };
 

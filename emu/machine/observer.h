@@ -15,23 +15,24 @@ namespace ncemu {
 // Why an engine's next instruction did not start earlier: the constraint satisfied last.
 enum class StallReason : std::uint8_t {
   none,
-  semaphore,   // waits for another engine, or for itself
-  dma,         // waits for a semaphore that a transfer signalled
-  port,        // an exclusive port was taken (design: exclusions)
-  pipeline,    // its own pipeline could not take it (drain, weight load)
-  dma_queue,   // the descriptor generator was busy
+  semaphore,  // waits for another engine, or for itself
+  dma,        // waits for a semaphore that a transfer signalled
+  port,       // an exclusive port was taken (design: exclusions)
+  pipeline,   // its own pipeline could not take it (drain, weight load)
+  dma_queue,  // the descriptor generator was busy
 };
 
 struct Started {
   Engine engine = Engine::tensor;
-  std::uint32_t index = 0;  // in the engine's stream
-  std::uint64_t serial = 0; // counts dynamic instructions of the run, from 0
+  std::uint32_t index = 0;                   // in the engine's stream
+  std::uint64_t serial = 0;                  // counts dynamic instructions of the run, from 0
   const Instruction* instruction = nullptr;  // resolved: no registers
   Cost cost;
   Work work;
   Ticks stalled_since = 0;  // == start when it did not stall
   StallReason reason = StallReason::none;
-  Engine producer = Engine::tensor;  // who signalled, for semaphore and dma
+  Engine producer = Engine::tensor;   // who signalled, for semaphore and dma (the transfer's issuer)
+  std::uint64_t producer_serial = 0;  // of the instruction that signalled, for semaphore and dma
   Passage passage;
 };
 
@@ -50,6 +51,9 @@ struct SemaphoreChanged {
   std::uint8_t semaphore = 0;
   std::uint32_t before = 0, after = 0;
   Ticks at = 0;
+  Engine by = Engine::tensor;  // whose instruction changed it (a transfer: its issuer)
+  std::uint64_t serial = 0;    // of that instruction
+  bool by_transfer = false;
 };
 
 class Observer {
