@@ -15,7 +15,7 @@ namespace ncemu {
 std::uint32_t to_bits(DType type, float value);
 
 // The value of the low bytes of `bits`. Exact for floats; integers round to nearest even (datasheet 4.4).
-// tf32 reads the top 19 bits of its container.
+// tf32 reads the top 19 bits of its container. NaN becomes the canonical quiet NaN, but fp32 keeps its bits.
 float from_bits(DType type, std::uint32_t bits);
 
 // Integer literal to an integer type: saturates. For assembler constants.
