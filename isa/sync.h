@@ -12,12 +12,18 @@
 namespace ncemu {
 
 // The fixed use of the semaphores by automatic synchronisation.
+//
+// A join is a barrier of the participating streams. Every stream but the leader drains and increments
+// `arrive`, then acquires its own `join + engine` (wait >= 1 with -= 1 on one event_semaphore). The
+// leader drains, acquires `arrive` (wait >= n with -= n), waits for the transfers that nobody has waited
+// for yet, clears the counters in use and increments `join + engine` of every other stream. Each of
+// these six semaphores has one consumer, so a join needs no proof beyond the acquire form's.
 namespace sync_semaphores {
 inline constexpr int complete = 0;  // + engine: completions of the engine
 inline constexpr int read = 5;      // + engine: read_done of the engine
-inline constexpr int join = 10;     // + engine: arrival at a join; 15: release
-inline constexpr int release = 15;
-inline constexpr int dma = 16;  // + 16 * issuer + k: transfers of the issuer, in rotation
+inline constexpr int join = 10;     // + engine: the engine may leave the join
+inline constexpr int arrive = 15;   // the other streams have reached the join
+inline constexpr int dma = 16;      // + 16 * issuer + k: transfers of the issuer, in rotation
 inline constexpr int dma_per_issuer = 16;
 inline constexpr int first_user = 96;  // `.semaphore` hands out 96 .. 255
 }  // namespace sync_semaphores
