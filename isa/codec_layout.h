@@ -71,7 +71,7 @@ void field(Io& io, std::string_view name, T& value) {
   } else if constexpr (std::is_enum_v<T>) {
     const std::size_t count = names<T>().size();
     raw = static_cast<std::uint64_t>(value);
-    if constexpr (Io::describes) io.note(fmt::format("{}", fmt::join(names<T>(), " ")));
+    if constexpr (Io::describes) io.template enumeration<T>();
     io.bits(name, raw, 1);
     io.check(name, raw < count, fmt::format("0 to {}", count - 1));
     value = static_cast<T>(raw);

@@ -1,7 +1,6 @@
 // The layout of the instruction word as text: the same visitors as the codec's.
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <optional>
 
@@ -14,6 +13,26 @@ namespace {
 using namespace layout;
 
 constexpr std::string_view kind_names[] = {"none", "f32", "i32", "register", "pointer"};
+
+// "0 sbuf, 1 psum, 2 hbm"
+template <typename E>
+std::string numbered_names() {
+  std::string text;
+  for (std::size_t i = 0; i < names<E>().size(); ++i) {
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", i, names<E>()[i]);
+  }
+  return text;
+}
+
+// Long enumerations are listed once, at the end.
+template <typename E>
+constexpr std::string_view long_name = {};
+template <>
+constexpr std::string_view long_name<DType> = "element type";
+template <>
+constexpr std::string_view long_name<AluOp> = "operator";
+template <>
+constexpr std::string_view long_name<ActivationFunction> = "activation function";
 
 class Describer {
  public:
@@ -31,6 +50,10 @@ class Describer {
   }
   void check(std::string_view, bool, std::string_view) const {}
   void note(std::string_view text) { note_ = text; }
+  template <typename E>
+  void enumeration() {
+    note_ = long_name<E>.empty() ? numbered_names<E>() : std::string(long_name<E>);
+  }
   void reserved(std::size_t bytes) {
     if (bytes > 0) line("reserved", bytes, "zero");
   }
@@ -122,6 +145,8 @@ std::string describe_encoding() {
     if (io.at() < word_bytes) io.reserved(word_bytes - io.at());
     text += fmt::format("\n{}\n{}{}", rows, column_heads, io.text());
   }
+  text += fmt::format("\nelement types\n  {}\n\noperators\n  {}\n\nactivation functions\n  {}\n",
+                      numbered_names<DType>(), numbered_names<AluOp>(), numbered_names<ActivationFunction>());
   return text;
 }
 
