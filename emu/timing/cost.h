@@ -22,7 +22,18 @@ struct Cost {
   Ticks stream = 0;    // S: read_done = start + stream
   Ticks latency = 0;   // L0: complete = start + latency + stream
 };
-// Compute and control instructions; transfers are the business of DmaService.
+// Compute and control instructions; a transfer's cost is that of its trigger's issue, the rest is the
+// business of DmaService. Takes the instruction as it stands in the program: resolving its registers
+// would hide that a copy is dynamic. The value of a register never matters, so one call per static
+// instruction is enough.
 Cost cost(const Instruction& instruction, Engine engine, const MachineConfig& machine);
+
+// From a semaphore update by `producer` to the start of the instruction of `waiter` that it releases
+// (datasheet 2.4: SEM_TURN, SEM_CROSS). For updates by a transfer see transfer_done_latency.
+Ticks wake_up(Engine waiter, Engine producer, const MachineConfig& machine);
+
+// What a taken branch from stream index `from` to `to` waits for instructions, beside its own cost: 0
+// while the target lies in the instruction buffer (datasheet 2.1).
+Ticks branch_miss(std::uint32_t from, std::uint32_t to, const MachineConfig& machine);
 
 }  // namespace ncemu

@@ -1,10 +1,11 @@
 #pragma once
 
-// The 16 DMA engines of a core: queues, descriptors, packets, rates (datasheet 7; timing notes).
-// It knows bytes and runs, not values. Events come out in time order, ties by DMA engine number.
+// The 16 DMA engines of a core: queues, descriptors, packets, rates (datasheet 7). It knows bytes and
+// runs, not values. Events come out in time order, ties by DMA engine number.
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -14,30 +15,50 @@
 
 namespace ncemu {
 
+inline constexpr int dma_engine_count = 16;  // datasheet 1.1
+
 // `count` descriptors of `bytes` contiguous bytes each.
 struct DescriptorRuns {
   std::int64_t bytes = 0;
   std::int64_t count = 0;
+  friend bool operator==(const DescriptorRuns&, const DescriptorRuns&) = default;
 };
 
 struct TransferWork {
-  std::array<std::vector<DescriptorRuns>, 16> engines;  // what each DMA engine moves
-  std::int64_t bytes = 0;                               // max(source, destination) bytes in all
-  std::int64_t hbm_read = 0, hbm_written = 0, sbuf_read = 0, sbuf_written = 0;
+  std::array<std::vector<DescriptorRuns>, dma_engine_count> engines;  // what each DMA engine moves
+  std::int64_t bytes = 0;  // max(source, destination) bytes in all
+  std::int64_t hbm_read = 0, hbm_written = 0, sbuf_read = 0, sbuf_written = 0, psum_read = 0;
   std::int64_t descriptors = 0;
+  std::int64_t shortest_run = 0;  // bytes of the shortest descriptor
 };
 // Splits a transfer into descriptors (contiguous on both sides, at most 64 KiB) and gives each to its
 // engine: floor(partition / 8) of the destination's on-chip side, else of the source's; HBM to HBM 16
 // equal parts of whole rows.
 TransferWork transfer_work(const DmaCopy& copy);
 
+// The life of a transfer whose instruction issues at t (datasheet 7.6, 7.10):
+//   g        = max(t + cost().interval, the generator is free); the generator is then busy for
+//              generation_time(), and with it the issuer where generation_blocks_issuer()
+//   submit     at g + trigger_latency()
+//   increments at the engine_done events
+//   consumers  may start transfer_done_latency() after the increment that satisfies them
+Ticks generation_time(DgeMode mode, const TransferWork& work, const MachineConfig& machine);
+Ticks trigger_latency(DgeMode mode, const MachineConfig& machine);
+Ticks transfer_done_latency(const MachineConfig& machine);
+// Software: the program on gpsimd. Hardware: sync waits for its block, scalar does not (datasheet 7.7).
+bool generation_blocks_issuer(DgeMode mode, Engine issuer);
+
 class DmaService {
  public:
   explicit DmaService(const MachineConfig& machine);
+  ~DmaService();
+  DmaService(DmaService&&) noexcept;
+  DmaService& operator=(DmaService&&) noexcept;
 
-  using TransferId = std::uint32_t;
+  using TransferId = std::uint32_t;  // counts from 0
   // Descriptors are ready at `t` (trigger and generation done): engine e may begin at t + e * stagger.
-  TransferId submit(const TransferWork& work, Engine issuer, std::uint8_t queue, Ticks t);
+  // `t` must not lie before the last event taken.
+  TransferId submit(std::shared_ptr<const TransferWork> work, std::uint8_t queue, Ticks t);
 
   struct Event {
     enum class Kind : std::uint8_t { packet, engine_done } kind = Kind::packet;
@@ -46,14 +67,16 @@ class DmaService {
     Ticks begin = 0, end = 0; // of the packet; engine_done: end is when its semaphore increment is visible
     std::int64_t bytes = 0;
   };
-  std::optional<Ticks> next_time() const;  // of the next event
-  Event pop();
-  bool idle() const;
+  // When the service has something to do next; call pop() at that time.
+  std::optional<Ticks> next_time() const;
+  // Does it. Nothing comes out when it is of no interest outside (a transfer reaches its engine). Every
+  // transfer gives 16 engine_done events, also from engines that moved nothing.
+  std::optional<Event> pop();
+  bool idle() const { return !next_time().has_value(); }
 
  private:
-  // Owned by the implementation; queues per DMA engine, round robin by packet.
-  struct Queue;
-  const MachineConfig* machine_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace ncemu

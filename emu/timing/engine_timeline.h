@@ -1,8 +1,10 @@
 #pragma once
 
 // The pipeline of one engine: starts in order, finishes reading in order, completes in order. The
-// tensor engine's weight loads run in the background of the matmul before them (datasheet 6.1).
+// tensor engine's weight loads run in the background of the matmul before them, into the second of
+// its two weight buffers; fp32 takes two loads and two streams (datasheet 6.1).
 
+#include "emu/timing/clock_gate.h"
 #include "emu/timing/cost.h"
 
 namespace ncemu {
@@ -12,10 +14,13 @@ struct Passage {
   Ticks busy_until = 0;  // start + interval: the engine's own part of the time line
   Ticks read_done = 0;
   Ticks complete = 0;
+  Ticks gated = 0;  // of [start, busy_until): what the clock gate added
 };
 
 class EngineTimeline {
  public:
+  explicit EngineTimeline(const MachineConfig& machine);
+
   // When the pipeline can take the instruction, waits and ports aside.
   Ticks earliest_start(const Instruction& instruction, const Cost& cost) const;
   // Takes it at `start` >= earliest_start.
@@ -24,11 +29,21 @@ class EngineTimeline {
   Ticks drained() const { return last_complete_; }
 
  private:
-  Ticks next_start_ = 0;        // after the last instruction's interval
+  Passage start_load(const Instruction& instruction, const Cost& cost, Ticks start);
+  Passage start_matmul(const Instruction& instruction, const Cost& cost, Ticks start);
+  Passage pass(Ticks start, Ticks interval, Ticks stream, Ticks latency);
+
+  ClockGate gate_;
+  Ticks load_issue_ = 0;      // what a load takes from the stream of matmuls
+  Ticks gated_latency_ = 0;   // added to a matmul's latency while gated
+  Ticks last_start_ = 0;
+  Ticks next_start_ = 0;      // after the last instruction's interval
   Ticks last_read_done_ = 0;
   Ticks last_complete_ = 0;
-  Ticks weights_ready_ = 0;     // tensor engine: the last load's stream has passed
-  Ticks weights_free_ = 0;      // tensor engine: the shadow weights may be loaded again
+  Ticks load_free_ = 0;       // the load path has taken the last load
+  Ticks weights_free_ = 0;    // the second weight buffer may be loaded
+  Ticks weights_ready_ = 0;   // the newest weights have passed
+  Ticks half_load_ = 0;       // one of the two loads of fp32 weights; 0 for other types
 };
 
 }  // namespace ncemu

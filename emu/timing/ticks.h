@@ -1,7 +1,8 @@
 #pragma once
 
 // Time is an integer number of ticks in which every engine clock of the machine is exact: 1/5.6 ns
-// on NeuronCore-v2, 1/4.8 ns on -v3.
+// on NeuronCore-v2, 1/4.8 ns on -v3. The conversions are in emu/machine_config.h, since they need the
+// machine's clocks.
 
 #include <cstdint>
 
