@@ -1,0 +1,70 @@
+#include "tools/files/file.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "isa/fault.h"
+
+namespace ncemu {
+namespace {
+
+struct Close {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, Close>;
+
+[[noreturn]] void fail(const std::string& path, std::string_view what) {
+  throw Fault(FaultKind::input, path, "{}: {}", what, std::strerror(errno));
+}
+
+}  // namespace
+
+std::vector<std::byte> read_file(const std::string& path) {
+  const File file(std::fopen(path.c_str(), "rb"));
+  if (!file) fail(path, "cannot open");
+  struct stat status = {};
+  if (fstat(fileno(file.get()), &status) == 0 && S_ISDIR(status.st_mode)) {
+    errno = EISDIR;
+    fail(path, "cannot read");
+  }
+  // Not by the size alone: a pipe has none.
+  std::vector<std::byte> bytes;
+  std::size_t at = 0;
+  bytes.resize(status.st_size > 0 ? static_cast<std::size_t>(status.st_size) + 1 : std::size_t{1} << 16);
+  while (true) {
+    const std::size_t n = std::fread(bytes.data() + at, 1, bytes.size() - at, file.get());
+    if (n == 0) break;
+    at += n;
+    if (at == bytes.size()) bytes.resize(2 * bytes.size());
+  }
+  if (std::ferror(file.get()) != 0) fail(path, "cannot read");
+  bytes.resize(at);
+  return bytes;
+}
+
+void write_file(const std::string& path, std::span<const std::byte> bytes) {
+  // A device or pipe (/dev/null, /dev/stdout) must not be replaced by a file.
+  struct stat status = {};
+  const bool special = stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+  const std::string temporary = special ? path : fmt::format("{}.{}.tmp", path, getpid());
+  File file(std::fopen(temporary.c_str(), "wb"));
+  if (!file) fail(path, "cannot write");
+  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
+  const bool closed = std::fclose(file.release()) == 0;
+  if (written && closed && (special || std::rename(temporary.c_str(), path.c_str()) == 0)) return;
+  const int reason = errno;
+  if (!special) unlink(temporary.c_str());
+  errno = reason;
+  fail(path, "cannot write");
+}
+
+void write_file(const std::string& path, std::string_view text) {
+  write_file(path, std::as_bytes(std::span(text.data(), text.size())));
+}
+
+}  // namespace ncemu
