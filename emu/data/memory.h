@@ -1,12 +1,14 @@
 #pragma once
 
 // SBUF, PSUM and HBM as bytes. On-chip memory is row-major by partition, so that one partition's
-// row is contiguous; HBM tensors are paged and a page exists once it is touched.
+// row is contiguous; HBM tensors are paged and a page exists once it is written. Every byte starts
+// as 0xFF: NaN in every float type, -1 in integers.
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "isa/access_pattern.h"
@@ -20,7 +22,9 @@ class OnChipMemory {
 
   std::uint32_t partitions() const { return partitions_; }
   std::uint32_t partition_bytes() const { return partition_bytes_; }
-  std::byte* row(std::uint32_t partition) { return bytes_.data() + std::size_t{partition} * partition_bytes_; }
+  std::byte* row(std::uint32_t partition) {
+    return bytes_.data() + std::size_t{partition} * partition_bytes_;
+  }
   const std::byte* row(std::uint32_t partition) const {
     return bytes_.data() + std::size_t{partition} * partition_bytes_;
   }
@@ -38,7 +42,10 @@ class HbmMemory {
   // One region per tensor; constants are filled in.
   explicit HbmMemory(const std::vector<Tensor>& tensors);
 
+  std::size_t tensors() const { return regions_.size(); }
   std::int64_t bytes(std::uint16_t tensor) const;
+  const std::string& name(std::uint16_t tensor) const;
+
   // Offsets in bytes; the range must lie inside the tensor.
   void read(std::uint16_t tensor, std::int64_t offset, std::span<std::byte> to) const;
   void write(std::uint16_t tensor, std::int64_t offset, std::span<const std::byte> from);
@@ -48,20 +55,27 @@ class HbmMemory {
 
  private:
   struct Region {
+    std::string name;
     std::int64_t bytes = 0;
     std::vector<std::unique_ptr<std::byte[]>> pages;  // null: untouched, reads as 0xFF
   };
+  const Region& region(std::uint16_t tensor) const;
+
   std::vector<Region> regions_;
+  std::vector<std::byte> untouched_;  // what a page reads as before it exists
 };
 
-// Which accumulation group last wrote each PSUM word (design: PSUM groups). 0: none.
+// Which accumulation group last wrote each PSUM word (design: PSUM groups). 0: none. Groups are
+// numbered in the order they were opened, so the larger number is the newer group.
 class PsumGroups {
  public:
   PsumGroups(std::uint32_t partitions, std::uint32_t words);
   std::uint32_t& at(std::uint32_t partition, std::uint32_t word) {
     return stamps_[std::size_t{partition} * words_ + word];
   }
-  std::uint32_t open() { return ++last_; }
+  std::uint32_t* row(std::uint32_t partition) { return stamps_.data() + std::size_t{partition} * words_; }
+  // Opens a group. Throws Fault(program) after 2^32 - 1 groups.
+  std::uint32_t open();
 
  private:
   std::uint32_t words_;

@@ -6,8 +6,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "emu/data/memory.h"
@@ -22,6 +22,17 @@ struct Stationary {
   std::vector<float> values;
 };
 
+// Something about values that is legal and worth a warning. At most one of a kind per instruction.
+struct DataEvent {
+  enum class Kind : std::uint8_t {
+    joined_no_group,  // matmul with accumulate = true found no group in its destination: it overwrote
+    outside_domain,   // an activation function's input outside its valid range (datasheet 5.3)
+  } kind = Kind::joined_no_group;
+  int partition = 0;         // of the destination: the first element concerned
+  std::int64_t element = 0;  // in stream order within the partition
+  float value = 0;           // the input, for outside_domain
+};
+
 struct State {
   explicit State(const Program& program);
 
@@ -30,15 +41,23 @@ struct State {
   HbmMemory hbm;
   Stationary stationary;
   PsumGroups groups;
-  std::array<float, 128> scalar_accumulators{};  // datasheet 1.2
+  std::array<float, 128> scalar_accumulators{};  // datasheet 1.2; of destination partition p [assumed]
   std::optional<TableSet> resident_table;
+  std::function<void(const DataEvent&)> on_event;  // may be empty
+
+  // Room for one matmul, kept between instructions.
+  std::vector<float> moving_values, product;
 };
 
-// One instruction's effect on the state. `operands` must be resolved: no registers left in them.
-// Throws Fault(program) for what cannot be executed (an activation whose table is not resident).
+// One instruction's effect on the state. `operands` must be resolved: no registers left in them. A
+// register among scalar operands has become an integer where its operator is of the bitvec class (or
+// the destination of memset an integer type), else the float of the same bits.
+// Throws Fault(program) for what cannot be executed (an activation whose table is not resident) and
+// Fault(internal) for a control instruction.
 void execute(const Instruction& instruction, Engine engine, State& state);
 
-// Reads and writes single elements, for register_load and register_store.
+// Reads and writes single elements, for register_load and register_store: integers sign- or
+// zero-extended and truncated, floats as their bits.
 std::uint32_t load_element(const MemoryOperand& operand, const State& state);
 void store_element(const MemoryOperand& operand, std::uint32_t bits, State& state);
 

@@ -1,0 +1,133 @@
+#include "emu/data/operand.h"
+
+#include <cstring>
+
+#include "emu/data/convert.h"
+#include "isa/fault.h"
+
+namespace ncemu {
+
+void check_inside(std::string_view mnemonic, std::string_view name, const AccessPattern& pattern,
+                  const State& state) {
+  ensure(!pattern.index.present(), "an instruction's registers are resolved before it executes");
+  if (pattern.space == Space::hbm) {
+    throw Fault(FaultKind::program, "", "{}: {} is in HBM, expected SBUF or PSUM", mnemonic, name);
+  }
+  const OnChipMemory& memory = pattern.space == Space::sbuf ? state.sbuf : state.psum;
+  if (pattern.partitions == 0 || pattern.elements() == 0) {
+    throw Fault(FaultKind::program, "", "{}: {} is empty", mnemonic, name);
+  }
+  if (pattern.partition + pattern.partitions > static_cast<int>(memory.partitions())) {
+    throw Fault(FaultKind::program, "", "{}: {} takes partitions {}-{}, {} has {}", mnemonic, name,
+                pattern.partition, pattern.partition + pattern.partitions - 1, ncemu::name(pattern.space),
+                memory.partitions());
+  }
+  const Extent e = extent(pattern);
+  if (e.begin < 0 || e.end > memory.partition_bytes()) {
+    throw Fault(FaultKind::program, "", "{}: {} takes bytes {}-{} of each partition, {} has {}", mnemonic,
+                name, e.begin, e.end - 1, ncemu::name(pattern.space), memory.partition_bytes());
+  }
+}
+
+void check_inside(std::string_view mnemonic, std::string_view name, const HbmPattern& pattern,
+                  const State& state) {
+  ensure(!pattern.index.present(), "an instruction's registers are resolved before it executes");
+  if (pattern.elements() == 0) throw Fault(FaultKind::program, "", "{}: {} is empty", mnemonic, name);
+  const Extent e = extent(pattern);
+  const std::int64_t bytes = state.hbm.bytes(pattern.tensor);
+  if (e.begin < 0 || e.end > bytes) {
+    throw Fault(FaultKind::program, "", "{}: {} takes bytes {}-{} of tensor '{}', which has {}", mnemonic,
+                name, e.begin, e.end - 1, state.hbm.name(pattern.tensor), bytes);
+  }
+}
+
+Operand::Operand(std::string_view mnemonic, std::string_view name, const AccessPattern& pattern, State& state)
+    : pattern_(&pattern), name_(name), walk_(pattern) {
+  check_inside(mnemonic, name, pattern, state);
+  OnChipMemory& memory = pattern.space == Space::sbuf ? state.sbuf : state.psum;
+  row_bytes_ = memory.partition_bytes();
+  base_ = memory.row(pattern.partition);
+}
+
+const std::byte* Operand::in_place(const Block& block) const {
+  if (block.lanes != 1 || !walk_.contiguous()) return nullptr;
+  return row(block.lane) + walk_.offset() + block.first * walk_.element_bytes();
+}
+
+const std::byte* Operand::bytes(const Block& block, BlockBytes& raw) const {
+  if (const std::byte* here = in_place(block)) return here;
+  read(block, raw.data());
+  return raw.data();
+}
+
+void Operand::read(const Block& block, std::byte* to) const {
+  for (int lane = block.lane; lane < block.lane + block.lanes; ++lane) {
+    const std::byte* base = row(lane);
+    walk_.segments(block.first, block.count, [&](const Segment& s) {
+      gather(s, walk_.element_bytes(), base, to);
+      to += s.count * walk_.element_bytes();
+    });
+  }
+}
+
+void Operand::write(const Block& block, const std::byte* from) {
+  for (int lane = block.lane; lane < block.lane + block.lanes; ++lane) {
+    std::byte* base = row(lane);
+    walk_.segments(block.first, block.count, [&](const Segment& s) {
+      scatter(s, walk_.element_bytes(), base, from);
+      from += s.count * walk_.element_bytes();
+    });
+  }
+}
+
+void Operand::read(const Block& block, float* to, BlockBytes& raw) const {
+  if (dtype() == DType::f32) {
+    read(block, reinterpret_cast<std::byte*>(to));
+  } else {
+    to_f32(dtype(), bytes(block, raw), to, block.size());
+  }
+}
+
+void Operand::write(const Block& block, const float* from, BlockBytes& raw) {
+  if (dtype() == DType::f32) {
+    write(block, reinterpret_cast<const std::byte*>(from));
+  } else if (const std::byte* here = in_place(block)) {
+    from_f32(dtype(), from, row(block.lane) + (here - row(block.lane)), block.size());
+  } else {
+    from_f32(dtype(), from, raw.data(), block.size());
+    write(block, raw.data());
+  }
+}
+
+void Operand::read(const Block& block, std::uint32_t* to, BlockBytes& raw) const {
+  to_u32(dtype(), bytes(block, raw), to, block.size());
+}
+
+void Operand::write(const Block& block, const std::uint32_t* from, BlockBytes& raw) {
+  from_u32(dtype(), from, raw.data(), block.size());
+  write(block, raw.data());
+}
+
+void check_same_stream(std::string_view mnemonic, const Operand& dst, const Operand& src) {
+  if (dst.lanes() == src.lanes() && dst.elements() == src.elements()) return;
+  throw Fault(FaultKind::program, "", "{}: {} has {} partitions x {} elements, {} has {} x {}", mnemonic,
+              dst.name(), dst.lanes(), dst.elements(), src.name(), src.lanes(), src.elements());
+}
+
+void leave_groups(const AccessPattern& dst, State& state) {
+  if (dst.space != Space::psum) return;
+  const detail::Runs runs = detail::runs(dst);
+  for (int lane = 0; lane < dst.partitions; ++lane) {
+    std::uint32_t* stamps = state.groups.row(static_cast<std::uint32_t>(dst.partition + lane));
+    auto clear = [&](std::int64_t offset, std::int64_t length) {
+      std::fill(stamps + offset / 4, stamps + (offset + length + 3) / 4, 0U);
+    };
+    detail::walk(runs, runs.rank, runs.offset, clear);
+  }
+}
+
+std::int64_t block_limit(const Operand& dst, const Operand& src) {
+  return blocks_are_safe(dst.pattern(), src.pattern()) ? block_elements : 1;
+}
+
+}  // namespace ncemu
