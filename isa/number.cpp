@@ -9,42 +9,6 @@
 namespace ncemu {
 namespace {
 
-// A binary floating-point format of at most 32 bits: sign, exponent, mantissa.
-struct Format {
-  int exponent_bits, mantissa_bits, bias;
-  bool has_infinity;  // the IEEE convention; without it only the all-ones code is NaN (e4m3fn)
-
-  constexpr std::uint32_t sign_bit() const { return 1U << (exponent_bits + mantissa_bits); }
-  constexpr std::uint32_t infinity() const { return ((1U << exponent_bits) - 1) << mantissa_bits; }
-  constexpr std::uint32_t nan() const {
-    return has_infinity ? infinity() | (1U << (mantissa_bits - 1)) : sign_bit() - 1;
-  }
-  // Magnitudes above this code are NaN.
-  constexpr std::uint32_t last_number() const { return has_infinity ? infinity() : nan() - 1; }
-};
-
-// What lies in front of the format in its container: tf32 is the top 19 bits of 32 (datasheet 4.1, assumed).
-constexpr int tf32_dropped_bits = 13;
-
-// Datasheet 4.1 and 4.2.
-Format format(DType type) {
-  switch (type) {
-    // clang-format off
-    //                              exponent  mantissa  bias  infinity
-    case DType::f32:      return {         8,       23,  127,     true};
-    case DType::tf32:     return {         8,       10,  127,     true};
-    case DType::bf16:     return {         8,        7,  127,     true};
-    case DType::f16:      return {         5,       10,   15,     true};
-    case DType::f8e5m2:   return {         5,        2,   15,     true};
-    case DType::f8e4m3:   return {         4,        3,    7,     true};
-    case DType::f8e3m4:   return {         3,        4,    3,     true};
-    case DType::f8e4m3fn: return {         4,        3,    7,    false};
-    case DType::i8: case DType::i16: case DType::i32: case DType::u8: case DType::u16: case DType::u32: break;
-      // clang-format on
-  }
-  throw Fault(FaultKind::internal, "ncemu", "internal error: {} is not a floating-point type", name(type));
-}
-
 struct IntegerRange {
   std::int64_t low, high;
 };
@@ -67,12 +31,12 @@ std::uint64_t round_shift(std::uint64_t value, int shift) {
   return quotient + (remainder > half || (remainder == half && (quotient & 1U)) ? 1 : 0);
 }
 
-std::uint32_t encode(const Format& to, float value) {
+std::uint32_t encode(const FloatFormat& to, float value) {
   if (std::isnan(value)) return to.nan();
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = bits >> 31 ? to.sign_bit() : 0;
   const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
-  const std::uint32_t overflow = to.has_infinity ? to.infinity() | sign : to.nan();
+  const std::uint32_t overflow = to.has_infinity ? to.overflow() | sign : to.overflow();
   if (magnitude == 0x7F800000U) return overflow;
   if (magnitude == 0) return sign;
 
@@ -93,7 +57,7 @@ std::uint32_t encode(const Format& to, float value) {
   return static_cast<std::uint32_t>(code) | sign;
 }
 
-float decode(const Format& from, std::uint32_t bits) {
+float decode(const FloatFormat& from, std::uint32_t bits) {
   const std::uint32_t magnitude = bits & (from.sign_bit() - 1);
   if (magnitude > from.last_number()) return std::numeric_limits<float>::quiet_NaN();
   const float sign = bits & from.sign_bit() ? -1.0F : 1.0F;
@@ -118,14 +82,14 @@ std::uint32_t to_bits(DType type, float value) {
                                                                        : static_cast<std::int64_t>(rounded);
     return integer_to_bits(type, number);
   }
-  const std::uint32_t code = encode(format(type), value);
+  const std::uint32_t code = encode(float_format(type), value);
   return type == DType::tf32 ? code << tf32_dropped_bits : code;
 }
 
 float from_bits(DType type, std::uint32_t bits) {
   if (is_integer(type)) return static_cast<float>(integer_from_bits(type, bits));
   if (type == DType::f32) return std::bit_cast<float>(bits);
-  return decode(format(type), type == DType::tf32 ? bits >> tf32_dropped_bits : bits);
+  return decode(float_format(type), type == DType::tf32 ? bits >> tf32_dropped_bits : bits);
 }
 
 std::uint32_t integer_to_bits(DType type, std::int64_t value) {

@@ -1,9 +1,11 @@
 #pragma once
 
 // Vectorised conversions between element types and fp32, bit for bit those of isa/number.h, on
-// every Highway target. Contiguous elements; source and destination may not overlap.
+// every Highway target. Contiguous elements; source and destination may not overlap. To fp32, fp32 keeps
+// the payload of a NaN; from fp32, every NaN becomes the type's canonical one.
 
 #include <cstddef>
+#include <cstdint>
 
 #include "isa/types.h"
 
