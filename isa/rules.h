@@ -1,8 +1,9 @@
 #pragma once
 
 // Legality of one instruction on a target: datasheet 1.5, 1.6, 3 and each instruction's own
-// constraints. Each rule is a sentence and a place in the datasheet.
+// constraints. Each rule is a sentence and a place in the datasheet (rules.def).
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,7 @@ struct Violation {
   std::string_view section;  // "1.5"
 };
 
-// Tensor bounds need the program's tensors; pass nullptr to skip them.
+// Appends every broken rule. Tensor bounds and branch targets need the program; pass nullptr to skip them.
 void check_instruction(const Instruction& instruction, Engine engine, const Target& target,
                        const Program* program, std::vector<Violation>& violations);
 
@@ -27,5 +28,8 @@ struct Rule {
   std::string_view sentence;
 };
 std::span<const Rule> all_rules();
+
+// The rules that an instruction of this row can break, in the table's order.
+std::vector<Rule> rules_of(const InstructionInfo& row);
 
 }  // namespace ncemu

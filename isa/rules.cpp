@@ -1,0 +1,125 @@
+#include "isa/rules.h"
+
+#include "isa/fault.h"
+#include "isa/rules_context.h"
+
+namespace ncemu {
+namespace {
+
+// ---- which instructions a rule applies to ---------------------------------------------------
+
+template <typename T>
+bool has(const InstructionInfo& row) {
+  bool found = false;
+  for_each_field(default_operands(row.opcode), [&](std::string_view, const auto& field, Role) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(field)>, T>) found = true;
+  });
+  return found;
+}
+template <typename Form>
+bool form(const InstructionInfo& row) {
+  return std::holds_alternative<Form>(default_operands(row.opcode));
+}
+bool any(const InstructionInfo&) { return true; }
+bool dma(const InstructionInfo& row) { return row.is_dma(); }
+bool has_memory(const InstructionInfo& row) { return has<AccessPattern>(row) || has<MemoryOperand>(row); }
+bool on_chip(const InstructionInfo& row) { return has_memory(row); }
+bool compute(const InstructionInfo& row) {
+  return !row.is_control() && !row.is_dma() && has<AccessPattern>(row);
+}
+bool tensor_engine(const InstructionInfo& row) { return form<LoadStationary>(row) || form<Matmul>(row); }
+bool lane_wise(const InstructionInfo& row) { return compute(row) && !tensor_engine(row); }
+bool equal_elements(const InstructionInfo& row) {
+  return compute(row) && !form<TensorReduce>(row) && !form<LoadStationary>(row) && !form<Destination>(row);
+}
+bool alu(const InstructionInfo& row) { return has<AluOp>(row) && !row.is_control(); }
+bool register_instruction(const InstructionInfo& row) {
+  return has<Register>(row) && !form<CompareBranch>(row);
+}
+bool register_memory(const InstructionInfo& row) {
+  return form<RegisterLoad>(row) || form<RegisterStore>(row);
+}
+
+// ---- the table ------------------------------------------------------------------------------
+
+constexpr Rule rules[] = {
+#define RULE(name, section, applies, sentence) {section, sentence},
+#include "isa/rules.def"
+#undef RULE
+};
+constexpr std::size_t rule_count = std::size(rules);
+
+struct Entry {
+  bool (*applies)(const InstructionInfo&);
+  void (*check)(check::Context&);
+};
+constexpr Entry entries[rule_count] = {
+#define RULE(name, section, applies, sentence) {applies, check::name},
+#include "isa/rules.def"
+#undef RULE
+};
+
+// Indices of the rules of each row, so that checking an instruction does not ask each rule again.
+using RulesByRow = std::vector<std::vector<std::uint8_t>>;
+static_assert(rule_count <= 256);
+
+RulesByRow sort_rules() {
+  RulesByRow by_row;
+  for (const InstructionInfo& row : all_instructions()) {
+    auto& list = by_row.emplace_back();
+    for (std::size_t i = 0; i < rule_count; ++i) {
+      if (entries[i].applies(row)) list.push_back(static_cast<std::uint8_t>(i));
+    }
+  }
+  return by_row;
+}
+
+const std::vector<std::uint8_t>& rule_indices(const InstructionInfo& row) {
+  static const RulesByRow by_row = sort_rules();
+  return by_row[static_cast<std::size_t>(&row - all_instructions().data())];
+}
+
+}  // namespace
+
+check::Context::Context(const Instruction& i, Engine e, const Target& t, const Program* p,
+                        std::vector<Violation>& violations)
+    : instruction(i), row(info(i.opcode)), engine(e), target(t), program(p), violations_(violations) {
+  const int lane_count = lanes(i.operands);
+  for_each_field(i.operands, [&](std::string_view name, const auto& field, Role role) {
+    using T = std::decay_t<decltype(field)>;
+    if constexpr (std::is_same_v<T, AccessPattern>) {
+      add({name, field, role, false});
+    } else if constexpr (std::is_same_v<T, MemoryOperand>) {
+      if (const auto* on = std::get_if<AccessPattern>(&field)) add({name, *on, role, false});
+      if (const auto* in = std::get_if<HbmPattern>(&field)) {
+        ensure(in_hbm_count_ < in_hbm_.size(), "no operand form has more than two HBM operands");
+        in_hbm_[in_hbm_count_++] = {name, *in, role};
+      }
+    } else if constexpr (std::is_same_v<T, ScalarOperand>) {
+      if (const auto* pointer = std::get_if<PointerOperand>(&field)) {
+        add({name, as_pattern(*pointer, lane_count), role, true});
+      }
+    }
+  });
+}
+
+void check::Context::add(const OnChip& operand) {
+  ensure(on_chip_count_ < capacity, "no operand form has more on-chip operands than the rules have room for");
+  on_chip_[on_chip_count_++] = operand;
+}
+
+void check_instruction(const Instruction& instruction, Engine engine, const Target& target,
+                       const Program* program, std::vector<Violation>& violations) {
+  check::Context context(instruction, engine, target, program, violations);
+  for (const std::uint8_t i : rule_indices(context.row)) context.apply(rules[i], entries[i].check);
+}
+
+std::span<const Rule> all_rules() { return rules; }
+
+std::vector<Rule> rules_of(const InstructionInfo& row) {
+  std::vector<Rule> result;
+  for (const std::uint8_t i : rule_indices(row)) result.push_back(rules[i]);
+  return result;
+}
+
+}  // namespace ncemu

@@ -1,0 +1,206 @@
+// Rules about waits and signals, transfers and the sequencers.
+
+#include "isa/rules_context.h"
+
+namespace ncemu::check {
+namespace {
+
+constexpr std::uint32_t window_bytes = 64U << 20;  // datasheet 3.5
+
+// Calls visit(name, number) for each register the operands name.
+template <typename Visit>
+void for_each_register(const Operands& operands, Visit&& visit) {
+  for_each_field(operands, [&](std::string_view name, const auto& field, Role) {
+    using T = std::decay_t<decltype(field)>;
+    const auto pattern = [&](const auto& p) { visit(name, p.index); };
+    if constexpr (std::is_same_v<T, Register>) {
+      visit(name, field);
+    } else if constexpr (std::is_same_v<T, AccessPattern>) {
+      pattern(field);
+    } else if constexpr (std::is_same_v<T, MemoryOperand>) {
+      std::visit(pattern, field);
+    } else if constexpr (std::is_same_v<T, ScalarOperand> || std::is_same_v<T, IntOperand>) {
+      if (const auto* r = std::get_if<Register>(&field)) visit(name, *r);
+    }
+  });
+}
+
+const DType& element_type(const MemoryOperand& m) {
+  return std::visit([](const auto& p) -> const DType& { return p.dtype; }, m);
+}
+
+std::int64_t element_count(const MemoryOperand& m) {
+  if (const auto* on_chip = std::get_if<AccessPattern>(&m))
+    return on_chip->partitions * elements_of(*on_chip);
+  return elements_of(std::get<HbmPattern>(m));
+}
+
+bool has_index(const MemoryOperand& m) {
+  return std::visit([](const auto& p) { return p.index.present(); }, m);
+}
+
+}  // namespace
+
+void semaphore_number(Context& c) {
+  const Wait& wait = c.instruction.wait;
+  const Update& update = c.instruction.update;
+  if (wait.present() && wait.semaphore >= c.target.semaphores) {
+    c.broken("wait", "names semaphore {}, there are {}", wait.semaphore, c.target.semaphores);
+  }
+  if (update.present() && update.semaphore >= c.target.semaphores) {
+    c.broken("signal", "names semaphore or event {}, there are {}", update.semaphore, c.target.semaphores);
+  }
+}
+
+void semaphore_value(Context& c) {
+  const Wait& wait = c.instruction.wait;
+  const Update& update = c.instruction.update;
+  if (wait.present() && !wait.value_is_register && wait.value > c.target.semaphore_max) {
+    c.broken("wait", "waits for {}, a semaphore reaches {} at most", wait.value, c.target.semaphore_max);
+  }
+  if (update.present() && update.value > c.target.semaphore_max) {
+    c.broken("signal", "has the value {}, a semaphore reaches {} at most", update.value,
+             c.target.semaphore_max);
+  }
+}
+
+void register_number(Context& c) {
+  const auto check = [&](std::string_view name, unsigned number) {
+    if (number < c.target.registers) return;
+    c.broken(name, "names register r{}, the last is r{}", number, c.target.registers - 1);
+  };
+  for_each_register(c.instruction.operands, [&](std::string_view name, Register r) {
+    if (r.present()) check(name, r.number);
+  });
+  const Wait& wait = c.instruction.wait;
+  if (wait.present() && wait.value_is_register) check("wait", wait.value);
+}
+
+// ---- transfers ------------------------------------------------------------------------------
+
+void transfer_signal(Context& c) {
+  const Update& update = c.instruction.update;
+  if (update.present() && update.when == UpdateWhen::read) c.broken("signal", "is @read, expected @complete");
+}
+
+void transfer_destination(Context& c) {
+  for (const OnChip& o : c.on_chip()) {
+    if (o.role == Role::write && o.pattern.space == Space::psum)
+      c.broken(o.name, "is in psum, expected sbuf or hbm");
+  }
+}
+
+void transfer_size(Context& c) {
+  const auto& t = c.operands<DmaCopy>();
+  const std::int64_t written = element_count(t.dst), read = element_count(t.src);
+  if (written != read) c.broken("dst", "has {} elements, src has {}", written, read);
+}
+
+void queue_number(Context& c) {
+  const unsigned queue = c.operands<DmaCopy>().queue;
+  if (queue >= c.target.dma_queues)
+    c.broken("queue", "is {}, the last is {}", queue, c.target.dma_queues - 1);
+}
+
+void static_addresses(Context& c) {
+  const auto& t = c.operands<DmaCopy>();
+  if (t.mode != DgeMode::static_) return;
+  if (has_index(t.dst)) c.broken("dst", "is indexed by a register, expected mode = software or hardware");
+  if (has_index(t.src)) c.broken("src", "is indexed by a register, expected mode = software or hardware");
+}
+
+void software_issuer(Context& c) {
+  if (c.operands<DmaCopy>().mode != DgeMode::software || c.engine == Engine::gpsimd) return;
+  c.broken("mode", "is software, but the issuer is {}", name(c.engine));
+}
+
+void hardware_generation(Context& c) {
+  if (c.operands<DmaCopy>().mode == DgeMode::hardware && c.v2()) {
+    c.broken("mode", "is hardware, which NeuronCore-v2 does not have");
+  }
+}
+
+void hardware_issuer(Context& c) {
+  if (c.operands<DmaCopy>().mode != DgeMode::hardware) return;
+  if (c.engine == Engine::scalar || c.engine == Engine::sync) return;
+  c.broken("mode", "is hardware, but the issuer is {}", name(c.engine));
+}
+
+void hardware_types(Context& c) {
+  const auto& t = c.operands<DmaCopy>();
+  if (t.mode != DgeMode::hardware || element_type(t.dst) == element_type(t.src)) return;
+  c.broken("dst", "is {}, src is {}; mode hardware moves bytes", name(element_type(t.dst)),
+           name(element_type(t.src)));
+}
+
+// ---- sequencers -----------------------------------------------------------------------------
+
+void register_present(Context& c) {
+  for_each_field(c.instruction.operands, [&](std::string_view name, const auto& field, Role) {
+    using T = std::decay_t<decltype(field)>;
+    if constexpr (std::is_same_v<T, Register>) {
+      if (!field.present()) c.broken(name, "is missing, expected a register");
+    } else if constexpr (std::is_same_v<T, IntOperand>) {
+      const auto* r = std::get_if<Register>(&field);
+      if (r != nullptr && !r->present()) c.broken(name, "is missing, expected a register or an integer");
+    }
+  });
+}
+
+void register_memory(Context& c) {
+  for (const OnChip& o : c.on_chip()) {
+    if (o.pattern.space != Space::sbuf)
+      c.broken(o.name, "is in {}, expected sbuf or hbm", name(o.pattern.space));
+    const std::int64_t n = o.pattern.partitions * elements_of(o.pattern);
+    if (n != 1) c.broken(o.name, "has {} elements, expected 1", n);
+  }
+  for (const InHbm& o : c.in_hbm()) {
+    if (elements_of(o.pattern) != 1) c.broken(o.name, "has {} elements, expected 1", elements_of(o.pattern));
+  }
+}
+
+void branch_operands(Context& c) {
+  const auto& b = c.operands<CompareBranch>();
+  const auto* r = std::get_if<Register>(&b.b);
+  if (b.op == Comparison::always) {
+    if (b.a.present()) c.broken("a", "is given, but op = always compares nothing");
+    if (b.b != IntOperand(0)) c.broken("b", "is given, but op = always compares nothing");
+  } else {
+    if (!b.a.present()) c.broken("a", "is missing, op = {} compares it", name(b.op));
+    if (r != nullptr && !r->present()) c.broken("b", "is missing, op = {} compares it", name(b.op));
+  }
+}
+
+void branch_target(Context& c) {
+  if (c.program == nullptr) return;
+  const std::size_t size = c.program->stream(c.engine).size();
+  const std::uint32_t index = c.operands<CompareBranch>().target.index;
+  if (index > size)
+    c.broken("target", "is instruction {}, the stream of {} has {}", index, name(c.engine), size);
+}
+
+void semaphore_range(Context& c) {
+  const auto& r = c.operands<SemaphoreRange>();
+  const unsigned end = unsigned{r.first} + r.count;
+  if (r.count == 0) c.broken("count", "is 0, expected at least 1");
+  if (end > c.target.semaphores)
+    c.broken("count", "ends at semaphore {}, there are {}", end - 1, c.target.semaphores);
+}
+
+void write_words(Context& c) {
+  const unsigned count = c.operands<Write>().count;
+  if (count != 1 && count != 2) c.broken("count", "is {}, expected 1 or 2", count);
+}
+
+void write_address(Context& c) {
+  const auto& w = c.operands<Write>();
+  const auto check = [&](std::string_view name, std::uint32_t address) {
+    if (address % 4 != 0 || address >= window_bytes) {
+      c.broken(name, "is 0x{:x}, expected a multiple of 4 below 0x{:x}", address, window_bytes);
+    }
+  };
+  check("address0", w.address0);
+  if (w.count > 1) check("address1", w.address1);
+}
+
+}  // namespace ncemu::check
