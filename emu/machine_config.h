@@ -28,7 +28,9 @@ struct MachineConfig {
   Target target;
 #define SECTION_BEGIN(Type, section) struct Type {
 #define PARAMETER(section, name, type, unit, rule, description) type name{};
-#define SECTION_END(section) } section;
+#define SECTION_END(section) \
+  }                          \
+  section;
 #include "emu/parameters.def"
   std::vector<Provenance> provenance;  // by parameter, in the table's order
 };
@@ -54,6 +56,7 @@ std::string config_hash(const MachineConfig& machine);
 
 // ---- time -----------------------------------------------------------------------------------
 
+std::int64_t clock_mhz(const MachineConfig& machine, Engine engine);
 // The tick is the longest time in which every clock of the machine is exact.
 Ticks ticks_per_us(const MachineConfig& machine);
 Ticks ticks_per_cycle(const MachineConfig& machine, Engine engine);

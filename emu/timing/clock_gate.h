@@ -26,10 +26,10 @@ class ClockGate {
   void close_windows_before(Ticks t);
   void close_window(Ticks busy_ticks);
 
-  Ticks window_ = 0;           // 0: no gate
-  Ticks busy_threshold_ = 0;   // of one window
+  Ticks window_ = 0;          // 0: no gate
+  Ticks busy_threshold_ = 0;  // of one window
   std::int64_t full_windows_min_ = 0;
-  std::int64_t current_ = 0;   // index of the open window
+  std::int64_t current_ = 0;                 // index of the open window
   Ticks pending_from_ = 0, pending_to_ = 0;  // the last busy interval, clipped to what is not closed
   Ticks busy_in_window_ = 0;
   bool gated_ = true;

@@ -26,7 +26,7 @@ struct DescriptorRuns {
 
 struct TransferWork {
   std::array<std::vector<DescriptorRuns>, dma_engine_count> engines;  // what each DMA engine moves
-  std::int64_t bytes = 0;  // max(source, destination) bytes in all
+  std::int64_t bytes = 0;                                             // max(source, destination) bytes in all
   std::int64_t hbm_read = 0, hbm_written = 0, sbuf_read = 0, sbuf_written = 0, psum_read = 0;
   std::int64_t descriptors = 0;
   std::int64_t shortest_run = 0;  // bytes of the shortest descriptor
@@ -63,8 +63,8 @@ class DmaService {
   struct Event {
     enum class Kind : std::uint8_t { packet, engine_done } kind = Kind::packet;
     TransferId transfer = 0;
-    std::uint8_t engine = 0;  // 0..15
-    Ticks begin = 0, end = 0; // of the packet; engine_done: end is when its semaphore increment is visible
+    std::uint8_t engine = 0;   // 0..15
+    Ticks begin = 0, end = 0;  // of the packet; engine_done: end is when its semaphore increment is visible
     std::int64_t bytes = 0;
   };
   // When the service has something to do next; call pop() at that time.

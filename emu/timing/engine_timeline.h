@@ -34,16 +34,16 @@ class EngineTimeline {
   Passage pass(Ticks start, Ticks interval, Ticks stream, Ticks latency);
 
   ClockGate gate_;
-  Ticks load_issue_ = 0;      // what a load takes from the stream of matmuls
-  Ticks gated_latency_ = 0;   // added to a matmul's latency while gated
+  Ticks load_issue_ = 0;     // what a load takes from the stream of matmuls
+  Ticks gated_latency_ = 0;  // added to a matmul's latency while gated
   Ticks last_start_ = 0;
-  Ticks next_start_ = 0;      // after the last instruction's interval
+  Ticks next_start_ = 0;  // after the last instruction's interval
   Ticks last_read_done_ = 0;
   Ticks last_complete_ = 0;
-  Ticks load_free_ = 0;       // the load path has taken the last load
-  Ticks weights_free_ = 0;    // the second weight buffer may be loaded
-  Ticks weights_ready_ = 0;   // the newest weights have passed
-  Ticks half_load_ = 0;       // one of the two loads of fp32 weights; 0 for other types
+  Ticks load_free_ = 0;      // the load path has taken the last load
+  Ticks weights_free_ = 0;   // the second weight buffer may be loaded
+  Ticks weights_ready_ = 0;  // the newest weights have passed
+  Ticks half_load_ = 0;      // one of the two loads of fp32 weights; 0 for other types
 };
 
 }  // namespace ncemu
