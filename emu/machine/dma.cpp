@@ -1,0 +1,131 @@
+#include "emu/machine/dma.h"
+
+#include <algorithm>
+
+#include "isa/fault.h"
+
+namespace ncemu {
+namespace {
+
+// What decides the descriptors of one side: everything but where it begins.
+MemoryOperand without_address(const MemoryOperand& side) {
+  MemoryOperand result = side;
+  if (auto* on_chip = std::get_if<AccessPattern>(&result)) {
+    on_chip->offset = 0;
+    on_chip->index = {};
+    on_chip->index_step = 0;
+    on_chip->place = no_place;
+  } else {
+    auto& hbm = std::get<HbmPattern>(result);
+    hbm.tensor = 0;
+    hbm.offset = 0;
+    hbm.index = {};
+    hbm.index_step = 0;
+  }
+  return result;
+}
+
+class Hash {
+ public:
+  void add(std::uint64_t v) { value_ = (value_ ^ v) * 0x9E37'79B9'7F4A'7C15U; }
+  std::uint64_t value() const { return value_ ^ (value_ >> 29U); }
+
+ private:
+  std::uint64_t value_ = 0xCBF2'9CE4'8422'2325U;
+};
+
+void add(Hash& hash, const MemoryOperand& side) {
+  std::visit(
+      [&](const auto& p) {
+        hash.add(static_cast<std::uint64_t>(p.dtype));
+        for (const auto& d : p.dims) {
+          hash.add((static_cast<std::uint64_t>(d.count) << 32U) ^ static_cast<std::uint32_t>(d.step));
+        }
+        if constexpr (std::is_same_v<std::decay_t<decltype(p)>, AccessPattern>) {
+          hash.add((std::uint64_t{p.partition} << 8U) | p.partitions);
+        }
+      },
+      side);
+}
+
+}  // namespace
+
+std::uint32_t increment_per_engine(const Update& update) {
+  if (update.operation == UpdateOperation::sem_inc) return 1;
+  if (update.operation == UpdateOperation::sem_add_imm && update.value % dma_engine_count == 0) {
+    return static_cast<std::uint32_t>(update.value / dma_engine_count);
+  }
+  throw Fault(FaultKind::program, "",
+              "a transfer signals 16 increments of 1, one per DMA engine: sem_inc, or sem_add_imm of a "
+              "multiple of 16; "
+              "not {} {}",
+              name(update.operation), update.value);
+}
+
+DmaUnit::DmaUnit(const MachineConfig& machine)
+    : machine_(&machine), service_(machine), queue_ready_(machine.target.dma_queues, 0) {}
+
+std::uint32_t DmaUnit::describe(const DmaCopy& copy) {
+  DmaCopy shape{without_address(copy.dst), without_address(copy.src), 0, DgeMode::static_};
+  Hash hash;
+  add(hash, shape.dst);
+  add(hash, shape.src);
+  std::vector<Shape>& candidates = shapes_[hash.value()];
+  for (const Shape& known : candidates) {
+    if (known.copy == shape) return known.work;
+  }
+  const auto number = static_cast<std::uint32_t>(works_.size());
+  works_.push_back(std::make_shared<const TransferWork>(transfer_work(shape)));
+  candidates.push_back({shape, number});
+  return number;
+}
+
+Ticks& DmaUnit::generator_free(Engine issuer, DgeMode mode) {
+  return generator_free_[static_cast<std::size_t>(issuer)][static_cast<std::size_t>(mode)];
+}
+
+Ticks DmaUnit::earliest_issue(Engine issuer, DgeMode mode, Ticks issue_cost) const {
+  return generator_free_[static_cast<std::size_t>(issuer)][static_cast<std::size_t>(mode)] - issue_cost;
+}
+
+Ticks DmaUnit::occupation(const DmaCopy& copy, std::uint32_t described, Engine issuer,
+                          Ticks issue_cost) const {
+  if (!generation_blocks_issuer(copy.mode, issuer)) return issue_cost;
+  return std::max(issue_cost, generation_time(copy.mode, work(described), *machine_));
+}
+
+DmaUnit::Triggered DmaUnit::trigger(const DmaCopy& copy, std::uint32_t described, const Transfer& transfer,
+                                    Ticks t, Ticks issue_cost, Ticks delay) {
+  const Engine issuer = transfer.by.engine;
+  Ticks& generator = generator_free(issuer, copy.mode);
+  const Ticks taken = t + issue_cost;
+  ensure(taken >= generator, "a trigger waits until its descriptor generator is free");
+  ensure(copy.queue < queue_ready_.size(), "a transfer names one of the DMA queues");
+  generator = taken + generation_time(copy.mode, work(described), *machine_);
+
+  Triggered result;
+  result.occupied = occupation(copy, described, issuer, issue_cost);
+  Ticks& ready = queue_ready_[copy.queue];
+  ready = std::max(ready, taken + trigger_latency(copy.mode, *machine_) + delay);
+  result.descriptors = ready;
+  result.id = service_.submit(works_[described], copy.queue, ready);
+  ensure(result.id == first_ + transfers_.size(),
+         "the DMA service numbers transfers in the order of their triggers");
+  transfers_.push_back(transfer);
+  return result;
+}
+
+const Transfer& DmaUnit::transfer(DmaService::TransferId id) const { return transfers_[id - first_]; }
+
+bool DmaUnit::engine_done(DmaService::TransferId id) {
+  Transfer& done = transfers_[id - first_];
+  ensure(done.pending > 0, "a transfer is signalled once by each DMA engine");
+  const bool last = --done.pending == 0;
+  while (!transfers_.empty() && transfers_.front().pending == 0) {
+    transfers_.pop_front();
+    ++first_;
+  }
+  return last;
+}
+
+}  // namespace ncemu
