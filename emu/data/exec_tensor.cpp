@@ -1,7 +1,7 @@
 // The tensor engine: load_stationary and matmul (datasheet 6.1; design: numbers, PSUM groups).
 
 #include <algorithm>
-#include <cstring>
+#include <limits>
 
 #include "emu/data/exec.h"
 #include "emu/data/matmul_kernel.h"
@@ -83,10 +83,13 @@ std::uint32_t newest_group(Operand& dst, State& state) {
   return newest;
 }
 
+// The one NaN of datasheet 4.4, whatever the host made.
+float canonical(float value) { return value == value ? value : std::numeric_limits<float>::quiet_NaN(); }
+
 void store(float* words, std::uint32_t* stamps, const float* sums, std::int64_t count, std::int64_t step,
            std::uint32_t group) {
   for (std::int64_t i = 0; i < count; ++i) {
-    words[i * step] = sums[i];
+    words[i * step] = canonical(sums[i]);
     stamps[i * step] = group;
   }
 }
@@ -97,7 +100,7 @@ void join(float* words, std::uint32_t* stamps, const float* sums, std::int64_t c
           std::uint32_t group) {
   for (std::int64_t i = 0; i < count; ++i) {
     const float sum = words[i * step] + sums[i];
-    words[i * step] = stamps[i * step] == group ? sum : sums[i];
+    words[i * step] = canonical(stamps[i * step] == group ? sum : sums[i]);
     stamps[i * step] = group;
   }
 }
