@@ -151,8 +151,12 @@ Ticks ticks_per_core_cycle(const MachineConfig& machine) {
   return ticks_per_us(machine) / machine.core.clock_mhz;
 }
 
+Ticks ticks_from_ns(Ticks per_us, double ns) {
+  return static_cast<Ticks>(std::floor(ns * static_cast<double>(per_us) / 1000.0 + 0.5));
+}
+
 Ticks ticks_from_ns(const MachineConfig& machine, double ns) {
-  return static_cast<Ticks>(std::floor(ns * static_cast<double>(ticks_per_us(machine)) / 1000.0 + 0.5));
+  return ticks_from_ns(ticks_per_us(machine), ns);
 }
 
 double ns_from_ticks(const MachineConfig& machine, Ticks ticks) {
@@ -163,8 +167,8 @@ double core_cycles(const MachineConfig& machine, Ticks ticks) {
   return static_cast<double>(ticks) / static_cast<double>(ticks_per_core_cycle(machine));
 }
 
-Ticks ticks_from_bytes(const MachineConfig& machine, double bytes, double bytes_per_ns, double overhead_ns) {
-  return ticks_from_ns(machine, overhead_ns + bytes / bytes_per_ns);
+Ticks ticks_from_bytes(Ticks per_us, double bytes, double bytes_per_ns, double overhead_ns) {
+  return ticks_from_ns(per_us, overhead_ns + bytes / bytes_per_ns);
 }
 
 }  // namespace ncemu

@@ -63,10 +63,11 @@ Ticks ticks_per_cycle(const MachineConfig& machine, Engine engine);
 // Of the base clock.
 Ticks ticks_per_core_cycle(const MachineConfig& machine);
 // The one place where times become ticks: to nearest, halves up.
+Ticks ticks_from_ns(Ticks ticks_per_us, double ns);
 Ticks ticks_from_ns(const MachineConfig& machine, double ns);
 double ns_from_ticks(const MachineConfig& machine, Ticks ticks);
 double core_cycles(const MachineConfig& machine, Ticks ticks);
 // The one place where bandwidths become time.
-Ticks ticks_from_bytes(const MachineConfig& machine, double bytes, double bytes_per_ns, double overhead_ns);
+Ticks ticks_from_bytes(Ticks ticks_per_us, double bytes, double bytes_per_ns, double overhead_ns);
 
 }  // namespace ncemu

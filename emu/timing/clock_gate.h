@@ -29,11 +29,11 @@ class ClockGate {
   Ticks window_ = 0;          // 0: no gate
   Ticks busy_threshold_ = 0;  // of one window
   std::int64_t full_windows_min_ = 0;
-  std::int64_t current_ = 0;                 // index of the open window
-  Ticks pending_from_ = 0, pending_to_ = 0;  // the last busy interval, clipped to what is not closed
-  Ticks busy_in_window_ = 0;
+  std::int64_t current_ = 0;           // index of the open window
+  Ticks busy_from_ = 0, busy_to_ = 0;  // the newest interval, as far as it is not accounted for
+  Ticks busy_in_window_ = 0;           // older ones of the open window
   bool gated_ = true;
-  std::int64_t full_windows_ = 0;  // how long the clock has been full
+  std::int64_t full_windows_ = 0;  // closed windows since the clock went full
 };
 
 }  // namespace ncemu

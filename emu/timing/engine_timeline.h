@@ -34,15 +34,19 @@ class EngineTimeline {
   Passage pass(Ticks start, Ticks interval, Ticks stream, Ticks latency);
 
   ClockGate gate_;
-  Ticks load_issue_ = 0;     // what a load takes from the stream of matmuls
-  Ticks gated_latency_ = 0;  // added to a matmul's latency while gated
+  double gate_factor_ = 1;
+  Ticks gate_latency_ = 0;
+  Ticks matmul_gap_ = 0;
+  Ticks load_issue_ = 0;  // what a load takes from the time of the matmuls
+  Ticks load_after_ = 0;  // from a matmul's start until the second buffer may be loaded
+
   Ticks last_start_ = 0;
-  Ticks next_start_ = 0;  // after the last instruction's interval
+  Ticks next_start_ = 0;  // after the last interval; the tensor engine's loads have their own below
   Ticks last_read_done_ = 0;
   Ticks last_complete_ = 0;
   Ticks load_free_ = 0;      // the load path has taken the last load
   Ticks weights_free_ = 0;   // the second weight buffer may be loaded
-  Ticks weights_ready_ = 0;  // the newest weights have passed
+  Ticks weights_ready_ = 0;  // the weights that the next matmul uses have passed
   Ticks half_load_ = 0;      // one of the two loads of fp32 weights; 0 for other types
 };
 

@@ -1,0 +1,319 @@
+#include "emu/timing/dma_service.h"
+
+#include <algorithm>
+#include <bit>
+#include <deque>
+#include <queue>
+#include <utility>
+
+#include "isa/fault.h"
+
+namespace ncemu {
+
+Ticks generation_time(DgeMode mode, const TransferWork& work, const MachineConfig& m) {
+  switch (mode) {
+    case DgeMode::static_: return ticks_from_ns(m, m.dma.g_static_ns);
+    case DgeMode::software:
+      return ticks_from_ns(
+          m, m.dma.g_software_ns + m.dma.g_software_row_ns * static_cast<double>(work.descriptors));
+    case DgeMode::hardware: return ticks_from_ns(m, m.dma.g_hardware_ns);
+  }
+  return 0;
+}
+
+Ticks trigger_latency(DgeMode mode, const MachineConfig& m) {
+  switch (mode) {
+    case DgeMode::static_: return ticks_from_ns(m, m.dma.l_trig_ns);
+    case DgeMode::software: return ticks_from_ns(m, m.dma.l_trig_software_ns);
+    case DgeMode::hardware: return ticks_from_ns(m, m.dma.l_trig_hardware_ns);
+  }
+  return 0;
+}
+
+Ticks transfer_done_latency(const MachineConfig& m) { return ticks_from_ns(m, m.dma.l_done_ns); }
+
+bool generation_blocks_issuer(DgeMode mode, Engine issuer) {
+  switch (mode) {
+    case DgeMode::static_: return true;  // the issuer writes the doorbells itself
+    case DgeMode::software: return true;
+    case DgeMode::hardware: return issuer == Engine::sync;
+  }
+  return false;
+}
+
+namespace {
+
+constexpr std::size_t queue_count = 16;  // of one DMA engine (datasheet 7.1)
+
+// A transfer's part on one engine, and how far it has come.
+struct Job {
+  DmaService::TransferId transfer = 0;
+  std::uint32_t run = 0;         // index in the engine's DescriptorRuns
+  std::int64_t descriptors = 0;  // of that run, already served
+};
+
+// First in, first out; keeps its memory.
+class JobQueue {
+ public:
+  bool empty() const { return head_ == jobs_.size(); }
+  Job& front() { return jobs_[head_]; }
+  void push(const Job& job) { jobs_.push_back(job); }
+  void pop() {
+    if (++head_ == jobs_.size()) {
+      jobs_.clear();
+      head_ = 0;
+    } else if (head_ >= 64 && head_ * 2 >= jobs_.size()) {
+      jobs_.erase(jobs_.begin(), jobs_.begin() + static_cast<std::ptrdiff_t>(head_));
+      head_ = 0;
+    }
+  }
+
+ private:
+  std::vector<Job> jobs_;
+  std::size_t head_ = 0;
+};
+
+struct DmaEngine {
+  std::array<JobQueue, queue_count> queues;
+  std::uint16_t waiting = 0;             // a bit for each queue that is not empty
+  std::uint8_t queue = queue_count - 1;  // served last
+  bool occupied = false;                 // by a packet or a semaphore write
+  // The packet in service.
+  Ticks begin = 0;
+  std::int64_t bytes = 0;
+  std::int64_t descriptors = 0;
+  int hbm_accesses = 0;
+};
+
+struct Transfer {
+  std::shared_ptr<const TransferWork> work;
+  Ticks submitted = 0;
+  Ticks tail = 0;
+  std::uint8_t queue = 0;
+  std::uint8_t open = dma_engine_count;  // engines whose increment is not visible yet
+  int hbm_accesses = 0;                  // 2 when it reads and writes HBM
+};
+
+enum class Step : std::uint8_t { packet_end, done, free, arrival };
+
+struct Entry {
+  Ticks time = 0;
+  std::uint8_t engine = 0;
+  Step step = Step::arrival;
+  DmaService::TransferId transfer = 0;
+  // Later entries sink in the heap.
+  friend bool operator<(const Entry& a, const Entry& b) {
+    if (a.time != b.time) return a.time > b.time;
+    if (a.engine != b.engine) return a.engine > b.engine;
+    if (a.step != b.step) return a.step > b.step;
+    return a.transfer > b.transfer;
+  }
+};
+
+}  // namespace
+
+struct DmaService::Impl {
+  explicit Impl(const MachineConfig& machine)
+      : config(machine.dma),
+        hbm_bytes_per_ns(machine.hbm.bytes_per_ns),
+        per_us(ticks_per_us(machine)),
+        t_sem(ticks_from_ns(machine, machine.dma.t_sem_ns)),
+        tail_load(ticks_from_ns(machine, machine.dma.tail_load_ns)),
+        tail_store(ticks_from_ns(machine, machine.dma.tail_store_ns)),
+        tail_short(ticks_from_ns(machine, machine.dma.tail_short_ns)) {
+    for (std::size_t e = 0; e < stagger.size(); ++e) {
+      stagger[e] = ticks_from_ns(machine, machine.dma.stagger_ns * static_cast<double>(e));
+    }
+  }
+
+  Transfer& transfer(TransferId id) { return transfers[id - first_transfer]; }
+
+  TransferId submit(std::shared_ptr<const TransferWork> work, std::uint8_t queue, Ticks t) {
+    ensure(queue < queue_count, "a DMA engine has 16 queues");
+    ensure(t >= now, "a transfer is not submitted into the past");
+    const TransferId id = first_transfer + static_cast<TransferId>(transfers.size());
+    Transfer& made = transfers.emplace_back();
+    made.hbm_accesses = (work->hbm_read > 0 ? 1 : 0) + (work->hbm_written > 0 ? 1 : 0);
+    made.tail = work->shortest_run < config.tail_run_bytes ? tail_short
+                : work->hbm_written > 0                    ? tail_store
+                                                           : tail_load;
+    made.work = std::move(work);
+    made.submitted = t;
+    made.queue = queue;
+    heap.push({t, 0, Step::arrival, id});
+    return id;
+  }
+
+  std::optional<Event> pop() {
+    ensure(!heap.empty(), "an idle DMA service has no events");
+    const Entry entry = heap.top();
+    heap.pop();
+    now = entry.time;
+    std::optional<Event> event;
+    switch (entry.step) {
+      case Step::arrival: arrive(entry); break;
+      case Step::packet_end: event = end_packet(entry); break;
+      case Step::done: event = finish(entry); break;
+      case Step::free:
+        engines[entry.engine].occupied = false;
+        consider(entry.engine);
+        break;
+    }
+    // Engines start together after everything of this tick has arrived: each counts the others.
+    if (to_start != 0 && (heap.empty() || heap.top().time > now)) start_engines();
+    return event;
+  }
+
+  void arrive(const Entry& entry) {
+    const Transfer& arriving = transfer(entry.transfer);
+    for (std::uint8_t e = entry.engine; e < dma_engine_count; ++e) {
+      const Ticks at = arriving.submitted + stagger[e];
+      if (at > now) {
+        heap.push({at, e, Step::arrival, entry.transfer});
+        return;
+      }
+      engines[e].queues[arriving.queue].push({.transfer = entry.transfer});
+      engines[e].waiting = static_cast<std::uint16_t>(engines[e].waiting | 1U << arriving.queue);
+      consider(e);
+    }
+  }
+
+  void consider(std::uint8_t e) {
+    if (!engines[e].occupied && engines[e].waiting != 0)
+      to_start = static_cast<std::uint16_t>(to_start | 1U << e);
+  }
+
+  const std::vector<DescriptorRuns>& runs_of(const Job& job, std::uint8_t e) {
+    return transfer(job.transfer).work->engines[e];
+  }
+
+  void start_engines() {
+    const auto starting = std::exchange(to_start, std::uint16_t{0});
+    // First who moves data, then how fast: the rate depends on how many do.
+    for (unsigned mask = starting; mask != 0; mask &= mask - 1)
+      choose(static_cast<std::uint8_t>(std::countr_zero(mask)));
+    for (unsigned mask = starting; mask != 0; mask &= mask - 1) {
+      const auto e = static_cast<std::uint8_t>(std::countr_zero(mask));
+      if (engines[e].descriptors > 0) heap.push({now + packet_time(engines[e]), e, Step::packet_end, 0});
+    }
+  }
+
+  // The next queue's turn: a packet of its oldest transfer, or that transfer's semaphore write.
+  void choose(std::uint8_t e) {
+    DmaEngine& engine = engines[e];
+    const unsigned turn = (engine.queue + 1U) % queue_count;
+    const std::uint16_t rotated = std::rotr(engine.waiting, static_cast<int>(turn));
+    engine.queue =
+        static_cast<std::uint8_t>((turn + static_cast<unsigned>(std::countr_zero(rotated))) % queue_count);
+    engine.occupied = true;
+    engine.descriptors = 0;
+    const Job& job = engine.queues[engine.queue].front();
+    const std::vector<DescriptorRuns>& runs = runs_of(job, e);
+    if (job.run == runs.size()) {
+      end_job(e, 0);
+      return;
+    }
+    const DescriptorRuns& run = runs[job.run];
+    const std::int64_t in_packet =
+        std::clamp<std::int64_t>(config.packet_bytes / run.bytes, 1, config.packet_descriptors);
+    engine.descriptors = std::min(in_packet, run.count - job.descriptors);
+    engine.bytes = engine.descriptors * run.bytes;
+    engine.begin = now;
+    engine.hbm_accesses = transfer(job.transfer).hbm_accesses;
+    ++moving;
+    hbm_accesses += engine.hbm_accesses;
+  }
+
+  // Datasheet 7.5: t_desc = O_DESC + bytes / R_ENG(n), with the HBM budget as a factor on the rate.
+  Ticks packet_time(const DmaEngine& engine) const {
+    double rate = std::min(config.r_peak, config.c_core / moving);
+    if (engine.hbm_accesses > 0) rate = std::min(rate, hbm_bytes_per_ns / hbm_accesses);
+    const double count = static_cast<double>(engine.descriptors);
+    const Ticks shortest = ticks_from_ns(per_us, count * config.desc_min_ns);
+    return std::max(shortest, ticks_from_bytes(per_us, static_cast<double>(engine.bytes), rate,
+                                               count * config.o_desc_ns));
+  }
+
+  Event end_packet(const Entry& entry) {
+    DmaEngine& engine = engines[entry.engine];
+    --moving;
+    hbm_accesses -= engine.hbm_accesses;
+    Job& job = engine.queues[engine.queue].front();
+    const Event event{.kind = Event::Kind::packet,
+                      .transfer = job.transfer,
+                      .engine = entry.engine,
+                      .begin = engine.begin,
+                      .end = now,
+                      .bytes = engine.bytes};
+    const std::vector<DescriptorRuns>& runs = runs_of(job, entry.engine);
+    job.descriptors += engine.descriptors;
+    if (job.descriptors == runs[job.run].count) {
+      job.descriptors = 0;
+      ++job.run;
+    }
+    if (job.run == runs.size()) {
+      end_job(entry.engine, transfer(job.transfer).tail);
+    } else {
+      engine.occupied = false;
+      consider(entry.engine);
+    }
+    return event;
+  }
+
+  // The semaphore write occupies the engine; the increment is visible after it and the tail.
+  void end_job(std::uint8_t e, Ticks tail) {
+    DmaEngine& engine = engines[e];
+    JobQueue& queue = engine.queues[engine.queue];
+    heap.push({now + t_sem, e, Step::free, 0});
+    heap.push({now + t_sem + tail, e, Step::done, queue.front().transfer});
+    queue.pop();
+    if (queue.empty()) engine.waiting = static_cast<std::uint16_t>(engine.waiting & ~(1U << engine.queue));
+  }
+
+  Event finish(const Entry& entry) {
+    --transfer(entry.transfer).open;
+    while (!transfers.empty() && transfers.front().open == 0) {
+      transfers.pop_front();
+      ++first_transfer;
+    }
+    return {.kind = Event::Kind::engine_done,
+            .transfer = entry.transfer,
+            .engine = entry.engine,
+            .begin = now,
+            .end = now,
+            .bytes = 0};
+  }
+
+  const MachineConfig::DmaParameters config;
+  const double hbm_bytes_per_ns;
+  const Ticks per_us, t_sem, tail_load, tail_store, tail_short;
+  std::array<Ticks, dma_engine_count> stagger{};
+
+  Ticks now = 0;
+  std::array<DmaEngine, dma_engine_count> engines;
+  std::uint16_t to_start = 0;
+  int moving = 0;        // engines with a packet in service
+  int hbm_accesses = 0;  // of those packets
+  std::deque<Transfer> transfers;
+  TransferId first_transfer = 0;
+  std::priority_queue<Entry> heap;
+};
+
+DmaService::DmaService(const MachineConfig& machine) : impl_(std::make_unique<Impl>(machine)) {}
+DmaService::~DmaService() = default;
+DmaService::DmaService(DmaService&&) noexcept = default;
+DmaService& DmaService::operator=(DmaService&&) noexcept = default;
+
+DmaService::TransferId DmaService::submit(std::shared_ptr<const TransferWork> work, std::uint8_t queue,
+                                          Ticks t) {
+  return impl_->submit(std::move(work), queue, t);
+}
+
+std::optional<Ticks> DmaService::next_time() const {
+  if (impl_->heap.empty()) return std::nullopt;
+  return impl_->heap.top().time;
+}
+
+std::optional<DmaService::Event> DmaService::pop() { return impl_->pop(); }
+
+}  // namespace ncemu
