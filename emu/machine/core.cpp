@@ -50,6 +50,7 @@ State& Core::state() {
 RunResult Core::run() {
   ensure(!started_, "a machine runs once");
   started_ = true;
+  pass_on_numeric_events();
   try {
     if (state_ && options_.on_probe) {
       for (const Probe& probe : program_->probes) {

@@ -59,6 +59,8 @@ class Core {
                        Ticks complete);
   void write(std::uint32_t address, std::uint32_t data, std::uint32_t index, Ticks complete);
   void complete_at_once(const Transfer& transfer, DmaService::TransferId id);
+  void execute_data(EngineCore& engine, const Instruction& instruction, std::uint32_t index);
+  void pass_on_numeric_events();
   void after_effect(EngineCore& engine, const Instruction& instruction, std::uint32_t index);
   void observe_start(EngineCore& engine, const Instruction& instruction, std::uint32_t index,
                      const Passage& passage);
@@ -114,6 +116,7 @@ class Core {
 
   Instruction resolved_;  // the instruction at work, if it names registers
   Signaller at_work_;
+  const Instruction* instruction_at_work_ = nullptr;
   Engine fault_engine_ = Engine::tensor;  // for the words of a fault
   std::uint32_t fault_index_ = no_index;
 

@@ -9,6 +9,18 @@
 #include "isa/fault.h"
 
 namespace ncemu {
+namespace {
+
+std::string_view describe(DataEvent::Kind kind) {
+  switch (kind) {
+    case DataEvent::Kind::joined_no_group:
+      return "accumulated where no accumulation group was open: it overwrote";
+    case DataEvent::Kind::outside_domain: return "an input outside the function's valid range";
+  }
+  return "";
+}
+
+}  // namespace
 
 void Core::start(EngineCore& engine) {
   const std::uint32_t index = engine.sequencer.index();
@@ -35,7 +47,7 @@ void Core::start_data(EngineCore& engine, const Instruction& instruction, std::u
   Passage passage{.start = now_, .busy_until = now_, .read_done = now_, .complete = now_};
   if (clocked_) {
     passage = engine.timeline.start(instruction, engine.cost, now_);
-    engine.busy_until = passage.busy_until;
+    engine.busy_until = std::max(engine.busy_until, passage.busy_until);
     engine.next_control = std::max(engine.next_control, now_ + engine.control_issue);
     engine.next_data = now_;
     const PortBits ports = engine.prepared[index].ports;
@@ -46,10 +58,7 @@ void Core::start_data(EngineCore& engine, const Instruction& instruction, std::u
   }
   last_end_ = std::max(last_end_, passage.complete);
   if (!observers_.empty()) observe_start(engine, instruction, index, passage);
-  if (state_) {
-    execute(instruction, engine.engine, *state_);
-    after_effect(engine, instruction, index);
-  }
+  if (state_) execute_data(engine, instruction, index);
   if (instruction.update.present()) {
     const bool at_read = instruction.update.when == UpdateWhen::read;
     push(index, at_read ? passage.read_done : passage.complete, instruction.update);
@@ -148,10 +157,7 @@ void Core::start_transfer(EngineCore& engine, const Instruction& instruction, st
                                 copy.queue,    now_};
     for (Observer* observer : observers_) observer->on_transfer(event);
   }
-  if (state_) {
-    execute(instruction, engine.engine, *state_);
-    after_effect(engine, instruction, index);
-  }
+  if (state_) execute_data(engine, instruction, index);
   engine.sequencer.step();
   if (!clocked_) complete_at_once(transfer, id);
 }
@@ -164,6 +170,21 @@ void Core::complete_at_once(const Transfer& transfer, DmaService::TransferId id)
     }
   }
   for (Observer* observer : observers_) observer->on_transfer_done(id, now_);
+}
+
+void Core::execute_data(EngineCore& engine, const Instruction& instruction, std::uint32_t index) {
+  instruction_at_work_ = &instruction;
+  execute(instruction, engine.engine, *state_);
+  after_effect(engine, instruction, index);
+}
+
+void Core::pass_on_numeric_events() {
+  if (!state_ || observers_.empty() || state_->on_event) return;
+  state_->on_event = [this](const DataEvent& e) {
+    const NumericEvent event{at_work_.engine,  fault_index_, at_work_.serial, instruction_at_work_,
+                             describe(e.kind), e.partition,  e.element,       e.value};
+    for (Observer* observer : observers_) observer->on_numeric(event);
+  };
 }
 
 void Core::after_effect(EngineCore& engine, const Instruction& instruction, std::uint32_t index) {

@@ -56,6 +56,18 @@ struct SemaphoreChanged {
   bool by_transfer = false;
 };
 
+// Something about an instruction's values that is legal and worth a warning; modes with data only.
+struct NumericEvent {
+  Engine engine = Engine::tensor;
+  std::uint32_t index = 0;
+  std::uint64_t serial = 0;
+  const Instruction* instruction = nullptr;  // resolved
+  std::string_view what;                     // "an input outside the function's range"
+  int partition = 0;                         // the first element concerned
+  std::int64_t element = 0;                  // in stream order within the partition
+  float value = 0;
+};
+
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -64,6 +76,7 @@ class Observer {
   virtual void on_dma(const DmaService::Event&) {}
   virtual void on_transfer_done(DmaService::TransferId, Ticks) {}
   virtual void on_semaphore(const SemaphoreChanged&) {}
+  virtual void on_numeric(const NumericEvent&) {}
   virtual void on_stream_end(Engine, Ticks) {}
   virtual void on_end(Ticks) {}
 };
