@@ -53,7 +53,7 @@ void SummaryObserver::on_start(const Started& started) {
 
   ++engine.instructions;
   ++summary_.instructions;
-  ++opcodes_[started.instruction->opcode];
+  ++opcodes_.at(static_cast<std::size_t>(started.instruction->opcode));
   summary_.sbuf_read += started.work.sbuf_read;
   summary_.sbuf_written += started.work.sbuf_written;
   summary_.psum_read += started.work.psum_read;
@@ -118,8 +118,8 @@ void SummaryObserver::on_end(Ticks at) {
   }
   for (const Interval& i : dma_busy_) summary_.dma.active += i.end - i.begin;
   for (const InstructionInfo& row : all_instructions()) {
-    const auto found = opcodes_.find(row.opcode);
-    if (found != opcodes_.end()) summary_.opcodes.push_back({row.opcode, found->second});
+    const std::uint64_t count = opcodes_[static_cast<std::size_t>(row.opcode)];
+    if (count > 0) summary_.opcodes.push_back({row.opcode, count});
   }
   if (summary_.total > 0 && summary_.hardware_flops > 0) {
     summary_.mfu_estimated_percent =

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <vector>
 
@@ -96,8 +95,8 @@ class SummaryObserver : public Observer {
   Summary summary_;
   std::optional<Ticks> first_start_;
   std::array<Account, engine_count> accounts_;
-  std::map<Opcode, std::uint64_t> opcodes_;
-  std::vector<Interval> dma_busy_;  // disjoint, in order
+  std::array<std::uint64_t, 256> opcodes_{};  // by code
+  std::vector<Interval> dma_busy_;            // disjoint, in order
   bool stationary_fp8_ = false;
 };
 
