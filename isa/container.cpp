@@ -1,8 +1,8 @@
 #include "isa/container.h"
 
+#include <array>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <random>
 #include <set>
 
@@ -349,9 +349,14 @@ void save_container(const Program& program, const std::string& path) {
 Program load_container(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) throw Fault(FaultKind::input, path, "cannot be opened");
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  std::vector<char> text;
+  std::array<char, 1 << 16> part{};
+  while (in) {
+    in.read(part.data(), part.size());
+    text.insert(text.end(), part.begin(), part.begin() + in.gcount());
+  }
   if (in.bad()) throw Fault(FaultKind::input, path, "cannot be read");
-  return read_container(std::as_bytes(std::span(text)), path);
+  return read_container(std::as_bytes(std::span<const char>(text)), path);
 }
 
 }  // namespace ncemu
