@@ -59,12 +59,12 @@ Passage EngineTimeline::start_matmul(const Instruction& instruction, const Cost&
     last_stream = std::max<Ticks>(last_stream, stretch(last_stream));
     latency += gate_latency_;
   }
-  // The second of two streams needs the second of two loads, which runs behind the first stream.
+  // The second of two streams needs the second of two loads, which runs behind the first stream. Loads
+  // of fp32 follow one another without a pause (measured rows: they alone may set the interval).
   Ticks last_start = start;
-  if (twice)
-    last_start = std::max(start + one_interval, half_load_ > 0 ? start + load_after_ + half_load_ : start);
-  weights_free_ = last_start + load_after_;
-  // Without another load the engine loads the first half again.
+  if (twice) last_start = start + std::max(one_interval, half_load_);
+  weights_free_ = last_start + (twice ? 0 : load_after_);
+  // Without another load_stationary the engine loads the first half again.
   if (half_load_ > 0) weights_ready_ = weights_free_ + half_load_;
 
   const Ticks interval = last_start + one_interval - start;
