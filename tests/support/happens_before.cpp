@@ -1,0 +1,227 @@
+#include "tests/support/happens_before.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "isa/fault.h"
+#include "isa/text.h"
+
+namespace ncemu::test {
+namespace {
+
+bool is_data(const Instruction& i) { return !info(i.opcode).is_control() && !info(i.opcode).is_dma(); }
+bool is_dma(const Instruction& i) { return info(i.opcode).is_dma(); }
+
+// Bytes as (memory, partition, offset); HBM tensors are memories of their own.
+using Byte = std::uint64_t;
+using Bytes = std::vector<Byte>;  // sorted
+Byte byte(int memory, int lane, std::int64_t offset) {
+  return static_cast<Byte>(memory) << 48U | static_cast<Byte>(lane) << 40U | static_cast<Byte>(offset);
+}
+struct Touched {
+  Bytes read, written;
+};
+
+template <typename Pattern>
+void add_bytes(const Pattern& p, int memory, int first, int lanes, std::int64_t base, Bytes& out) {
+  const std::int64_t element = size_of(p.dtype);
+  for (std::int64_t w = 0; w < p.dims[3].count; ++w) {
+    for (std::int64_t z = 0; z < p.dims[2].count; ++z) {
+      for (std::int64_t y = 0; y < p.dims[1].count; ++y) {
+        for (std::int64_t x = 0; x < p.dims[0].count; ++x) {
+          const std::int64_t at = base + element * (x * p.dims[0].step + y * p.dims[1].step +
+                                                    z * p.dims[2].step + w * p.dims[3].step);
+          for (int lane = first; lane < first + lanes; ++lane) {
+            for (std::int64_t b = 0; b < element; ++b) out.push_back(byte(memory, lane, at + b));
+          }
+        }
+      }
+    }
+  }
+}
+
+Touched touched(const Instruction& instruction) {
+  Touched t;
+  for_each_access(instruction, [&](const auto& p, Role role) {
+    auto& out = role == Role::write ? t.written : t.read;
+    ensure(!p.index.present(), "the slow check takes no register addresses");
+    if constexpr (std::is_same_v<std::decay_t<decltype(p)>, AccessPattern>) {
+      add_bytes(p, p.space == Space::sbuf ? 0 : 1, p.partition, p.partitions, p.offset, out);
+    } else {
+      add_bytes(p, 2 + p.tensor, 0, 1, p.offset * size_of(p.dtype), out);
+    }
+  });
+  std::sort(t.read.begin(), t.read.end());
+  std::sort(t.written.begin(), t.written.end());
+  return t;
+}
+
+bool meet(const Bytes& a, const Bytes& b) {
+  for (auto x = a.begin(), y = b.begin(); x != a.end() && y != b.end();) {
+    if (*x == *y) return true;
+    ++(*x < *y ? x : y);
+  }
+  return false;
+}
+
+// Each instruction has three events: start, end of reading, completion. reach[a][b]: a is before b.
+class Order {
+ public:
+  explicit Order(const Program& program) {
+    for (const Engine e : all_engines) {
+      first_[static_cast<std::size_t>(e)] = static_cast<int>(all_.size());
+      for (const Instruction& i : program.stream(e)) all_.push_back(&i);
+    }
+    reach_.assign(all_.size() * 3, Row((all_.size() * 3 + 63) / 64));
+    for (const Engine e : all_engines) add_stream(program, e);
+    while (add_waits()) close();
+  }
+
+  int number(Engine e, std::uint32_t index) const {
+    return first_[static_cast<std::size_t>(e)] + static_cast<int>(index);
+  }
+  bool before(int a, int b) const {
+    return (reach_[static_cast<std::size_t>(a)][static_cast<std::size_t>(b) / 64] >> (b % 64) & 1U) != 0;
+  }
+  static int start(int i) { return 3 * i; }
+  static int read_done(int i) { return 3 * i + 1; }
+  static int complete(int i) { return 3 * i + 2; }
+
+ private:
+  using Row = std::vector<std::uint64_t>;
+  void edge(int a, int b) {
+    reach_[static_cast<std::size_t>(a)][static_cast<std::size_t>(b) / 64] |= std::uint64_t{1} << (b % 64);
+  }
+
+  // The promises of one engine (design: function and time).
+  void add_stream(const Program& program, Engine e) {
+    int last_data = -1;
+    const auto size = static_cast<std::uint32_t>(program.stream(e).size());
+    for (std::uint32_t k = 0; k < size; ++k) {
+      const int i = number(e, k);
+      const Instruction& instruction = *all_[static_cast<std::size_t>(i)];
+      edge(start(i), read_done(i));
+      edge(read_done(i), complete(i));
+      if (k + 1 < size) edge(start(i), start(i + 1));
+      if (is_data(instruction)) {
+        if (last_data >= 0) {
+          edge(read_done(last_data), read_done(i));
+          edge(complete(last_data), complete(i));
+        }
+        last_data = i;
+      } else if (!is_dma(instruction)) {
+        // Executed by the sequencer itself, before it goes on.
+        if (k + 1 < size) edge(complete(i), start(i + 1));
+        if (instruction.opcode == Opcode::drain && last_data >= 0) edge(complete(last_data), complete(i));
+      }
+    }
+    close();
+  }
+
+  // wait S >= v follows signal x if what can come without x, and needs not follow x, is less than v.
+  bool add_waits() {
+    bool changed = false;
+    for (std::size_t w = 0; w < all_.size(); ++w) {
+      const Wait& wait = all_[w]->wait;
+      if (!wait.present()) continue;
+      const int waiter = start(static_cast<int>(w));
+      for (const int x : signals(wait.semaphore)) {
+        if (before(x, waiter)) continue;
+        std::uint32_t without = 0;
+        for (const int y : signals(wait.semaphore)) {
+          if (y != x && !before(x, y) && !before(waiter, y)) without += weight(y);
+        }
+        if (without < wait.value) {
+          edge(x, waiter);
+          changed = true;
+        }
+      }
+    }
+    return changed;
+  }
+  std::vector<int> signals(std::uint8_t semaphore) const {
+    std::vector<int> events;
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      const Update& update = all_[i]->update;
+      if (!update.present() || update.semaphore != semaphore) continue;
+      ensure(update.operation == UpdateOperation::sem_inc, "the slow check takes increments only");
+      const int n = static_cast<int>(i);
+      events.push_back(update.when == UpdateWhen::read ? read_done(n) : complete(n));
+    }
+    return events;
+  }
+  std::uint32_t weight(int event) const {
+    return is_dma(*all_[static_cast<std::size_t>(event / 3)]) ? 16 : 1;
+  }
+
+  void close() {
+    const auto n = static_cast<int>(reach_.size());
+    for (int via = 0; via < n; ++via) {
+      const Row& from_there = reach_[static_cast<std::size_t>(via)];
+      for (int a = 0; a < n; ++a) {
+        if (!before(a, via)) continue;
+        Row& row = reach_[static_cast<std::size_t>(a)];
+        for (std::size_t w = 0; w < row.size(); ++w) row[w] |= from_there[w];
+      }
+    }
+  }
+
+  std::vector<const Instruction*> all_;
+  std::array<int, engine_count> first_{};
+  std::vector<Row> reach_;
+};
+
+}  // namespace
+
+std::vector<std::string> unordered_accesses(const Program& text, const Program& program) {
+  const Order order(program);
+  // The text's instructions are those of the program without the event_semaphores and drains of its own: same
+  // order within each stream.
+  std::array<std::uint32_t, engine_count> next{};
+  struct Item {
+    Engine engine;
+    std::uint32_t index;
+    const Instruction* instruction;
+    Touched touched;
+  };
+  std::vector<Item> items;
+  std::array<std::uint32_t, engine_count> taken{};
+  for (const Engine e : text.order) {
+    const auto n = static_cast<std::size_t>(e);
+    const Instruction& original = text.stream(e)[taken[n]++];
+    while (!(program.stream(e)[next[n]].opcode == original.opcode &&
+             program.stream(e)[next[n]].operands == original.operands)) {
+      ++next[n];
+    }
+    items.push_back({e, next[n]++, &original, touched(original)});
+  }
+  std::vector<std::string> found;
+  for (std::size_t k = 0; k < items.size(); ++k) {
+    for (std::size_t i = 0; i < k; ++i) {
+      const Item& a = items[i];
+      const Item& b = items[k];
+      const bool raw = meet(a.touched.written, b.touched.read);
+      const bool waw = meet(a.touched.written, b.touched.written);
+      const bool war = meet(a.touched.read, b.touched.written);
+      if (!raw && !waw && !war) continue;
+      const bool piped = a.engine == b.engine && is_data(*a.instruction) && is_data(*b.instruction);
+      if (piped && !raw) continue;
+      // A register instruction's access is over before the next instruction of its stream.
+      const int from = order.number(a.engine, a.index);
+      const int last = raw || waw || is_dma(*a.instruction) ? Order::complete(from) : Order::read_done(from);
+      if (order.before(last, Order::start(order.number(b.engine, b.index)))) continue;
+      found.push_back(fmt::format("{} [{} {}] and [{} {}]: {}",
+                                  raw   ? "RAW"
+                                  : waw ? "WAW"
+                                        : "WAR",
+                                  name(a.engine), a.index, name(b.engine), b.index,
+                                  print(*b.instruction, b.engine, text)));
+    }
+  }
+  return found;
+}
+
+}  // namespace ncemu::test
