@@ -89,7 +89,7 @@ float canonical(float value) { return value == value ? value : std::numeric_limi
 void store(float* words, std::uint32_t* stamps, const float* sums, std::int64_t count, std::int64_t step,
            std::uint32_t group) {
   for (std::int64_t i = 0; i < count; ++i) {
-    words[i * step] = canonical(sums[i]);
+    words[i * step] = sums[i];
     stamps[i * step] = group;
   }
 }
@@ -100,7 +100,7 @@ void join(float* words, std::uint32_t* stamps, const float* sums, std::int64_t c
           std::uint32_t group) {
   for (std::int64_t i = 0; i < count; ++i) {
     const float sum = words[i * step] + sums[i];
-    words[i * step] = canonical(stamps[i * step] == group ? sum : sums[i]);
+    words[i * step] = stamps[i * step] == group ? canonical(sum) : sums[i];
     stamps[i * step] = group;
   }
 }

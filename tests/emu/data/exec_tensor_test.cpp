@@ -131,7 +131,7 @@ TEST_CASE("joining where no word belongs to a group overwrites and says so, once
 
 TEST_CASE("a write by another engine takes the words it touches out of their group, and no others") {
   const auto stationary = sbuf(DType::bf16, 128, 0, 2), moving = sbuf(DType::bf16, 128, 1024, 8);
-  const auto half_words = pattern(Space::psum, DType::bf16, 0, 2, 6, {{1, 3}});  // bytes 6-11: words 1 and 2
+  const auto half_words = pattern(Space::psum, DType::bf16, 0, 2, 6, {{1, 2}});  // bytes 6-9: words 1 and 2
   const auto column = pattern(Space::psum, DType::f32, 0, 2, 4, {{1, 1}});       // word 1
   const auto strided = pattern(Space::psum, DType::f32, 0, 2, 4, {{2, 3}});      // words 1, 3, 5
   const auto source = sbuf(DType::f32, 2, 4096, 3);
@@ -241,6 +241,21 @@ TEST_CASE("an infinity meets a zero as NaN, in its row of the stationary operand
       }
     }
   }
+}
+
+TEST_CASE("infinities of both signs accumulate to the canonical NaN, whatever the host makes") {
+  State s(small_program());
+  const auto up = sbuf(DType::f32, 1, 0, 1), down = sbuf(DType::f32, 1, 64, 8),
+             one = sbuf(DType::f32, 1, 128, 8);
+  const float inf = std::numeric_limits<float>::infinity();
+  fill(s, up, [=](int, std::int64_t) { return inf; });
+  fill(s, down, [](int, std::int64_t) { return -1.0F; });
+  fill(s, one, ones);
+  load(s, up);
+  matmul(s, psum(1, 0, 8), one, false);
+  CHECK(row(s, psum(1, 0, 8)) == std::vector<float>(8, inf));
+  matmul(s, psum(1, 0, 8), down, true);
+  for (std::int64_t i = 0; i < 8; ++i) CHECK(bits(s, psum(1, 0, 8), 0, i) == 0x7FC00000);
 }
 
 TEST_CASE("shapes and types that do not fit the stationary operand are refused with what was expected") {

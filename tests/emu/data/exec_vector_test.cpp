@@ -169,7 +169,7 @@ TEST_CASE("memset writes its value, converted to the type, and integers exactly"
 
 TEST_CASE("tensor_scalar applies two operators in order, with immediates and with one value per lane") {
   Random r(4);
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < 100; ++round) {
     State s(small_program());
     const Pair p = random_pair(r, pick_of(r, every_type), pick_of(r, every_type));
     const int lanes = p.dst.partitions;
@@ -208,7 +208,7 @@ TEST_CASE("tensor_scalar applies two operators in order, with immediates and wit
 
 TEST_CASE("the bitvec class works on raw bits of integers, never through fp32") {
   Random r(5);
-  for (int round = 0; round < 100; ++round) {
+  for (int round = 0; round < 60; ++round) {
     State s(small_program());
     const Pair p = random_pair(r, pick_of(r, integer_types), pick_of(r, integer_types));
     const auto c = column(DType::u32, p.dst.partitions, 90 * 1024);
@@ -269,7 +269,7 @@ TEST_CASE("shifts by at least the width leave nothing") {
 
 TEST_CASE("tensor_tensor computes in fp32, element by element in stream order") {
   Random r(6);
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < 100; ++round) {
     State s(small_program());
     const bool extremes = pick(r, 0, 3) == 0;  // max and min of integers
     const DType from = extremes ? pick_of(r, integer_types) : pick_of(r, every_type);
@@ -351,7 +351,7 @@ TEST_CASE("tensor_reduce takes the axes it names, as numpy does over the same ax
 
 TEST_CASE("tensor_reduce equals a chain in stream order, for long rows, all axes, types and in place") {
   Random r(8);
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < 100; ++round) {
     State s(small_program());
     const RandomLanes lanes = random_lanes(r);
     const bool bitwise = pick(r, 0, 4) == 0, extremes = !bitwise && pick(r, 0, 2) == 0;
