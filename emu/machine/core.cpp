@@ -28,6 +28,10 @@ Core::Core(const MachineConfig& config, const Program& program, RunOptions optio
       clocked_(has_clock(options_.mode)),
       semaphores_(program, config.target.semaphore_max, clocked_ ? longest_latency(config) : 0),
       dma_(machine_) {
+  if (program.target.generation != config.target.generation) {
+    throw Fault(FaultKind::input, program.name, "is made for NeuronCore-v{}, machine {} is a NeuronCore-v{}",
+                program.target.generation, config.target.machine, config.target.generation);
+  }
   if (has_data(options_.mode)) state_.emplace(program);
   engines_.reserve(engine_count);
   for (const Engine e : all_engines) {

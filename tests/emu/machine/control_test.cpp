@@ -377,6 +377,18 @@ TEST_CASE("an engine that polls memory does not keep the others from going on wi
   CHECK(run(machine, program.get(), Mode::functional, nullptr, options).status == RunStatus::finished);
 }
 
+TEST_CASE("a program for another generation is refused before it runs") {
+  ProgramOf program(v2().target);
+  program.stream(Engine::sync, {op(Opcode::nop)});
+  try {
+    Machine m(builtin_machine("trn2"), program.get(), {});
+    FAIL("no fault");
+  } catch (const Fault& fault) {
+    CHECK(fault.kind() == FaultKind::input);
+    CHECK(fault.message() == "is made for NeuronCore-v2, machine trn2 is a NeuronCore-v3");
+  }
+}
+
 TEST_CASE("probes and effects are told after the instruction, in the order of the engine") {
   const MachineConfig machine = v2();
   ProgramOf program(machine.target);
