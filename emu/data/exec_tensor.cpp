@@ -72,35 +72,57 @@ void for_each_segment(Operand& dst, State& state, Visit&& visit) {
   }
 }
 
+// True when all words carry this stamp: what nearly every segment answers, so it is quick.
+bool all_carry(std::uint32_t group, const std::uint32_t* stamps, std::int64_t count, std::int64_t step) {
+  if (step != 1) return false;
+  std::uint32_t different = 0;
+  for (std::int64_t i = 0; i < count; ++i) different |= stamps[i] ^ group;
+  return different == 0;
+}
+
 // The newest group among the destination's words; 0: none.
 std::uint32_t newest_group(Operand& dst, State& state) {
   std::uint32_t newest = 0;
   for_each_segment(
       dst, state,
       [&](float*, const std::uint32_t* stamps, const float*, std::int64_t count, std::int64_t step) {
+        if (all_carry(newest, stamps, count, step)) return;
         for (std::int64_t i = 0; i < count; ++i) newest = std::max(newest, stamps[i * step]);
       });
   return newest;
 }
 
-// The one NaN of datasheet 4.4, whatever the host made.
-float canonical(float value) { return value == value ? value : std::numeric_limits<float>::quiet_NaN(); }
-
 void store(float* words, std::uint32_t* stamps, const float* sums, std::int64_t count, std::int64_t step,
            std::uint32_t group) {
+  if (step == 1) {
+    std::copy_n(sums, count, words);
+    std::fill_n(stamps, count, group);
+    return;
+  }
   for (std::int64_t i = 0; i < count; ++i) {
     words[i * step] = sums[i];
     stamps[i * step] = group;
   }
 }
 
-// Element by element: the first write of a group overwrites, further ones add (one rounding). A word that
-// the pattern visits twice is added to twice.
+// One rounding; a NaN is the one of datasheet 4.4, whatever the host made.
+float add(float word, float sum) {
+  const float result = word + sum;
+  return result == result ? result : std::numeric_limits<float>::quiet_NaN();
+}
+
+void add_all(float* __restrict words, const float* __restrict sums, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) words[i] = add(words[i], sums[i]);
+}
+
+// Element by element: the first write of a group overwrites, further ones add. A word that the pattern visits
+// twice is added to twice.
 void join(float* words, std::uint32_t* stamps, const float* sums, std::int64_t count, std::int64_t step,
           std::uint32_t group) {
+  if (all_carry(group, stamps, count, step)) return add_all(words, sums, count);
   for (std::int64_t i = 0; i < count; ++i) {
-    const float sum = words[i * step] + sums[i];
-    words[i * step] = stamps[i * step] == group ? canonical(sum) : sums[i];
+    const bool member = stamps[i * step] == group;
+    words[i * step] = member ? add(words[i * step], sums[i]) : sums[i];
     stamps[i * step] = group;
   }
 }
@@ -142,17 +164,11 @@ void exec::matmul(const Matmul& f, Engine, State& state) {
   }
   const bool joins = group != 0;
   if (!joins) group = state.groups.open();
-  // The constant step of the usual case lets the compiler vectorise it.
   for_each_segment(
       dst, state,
       [&](float* words, std::uint32_t* stamps, const float* sums, std::int64_t count, std::int64_t step) {
-        if (joins) {
-          step == 1 ? join(words, stamps, sums, count, 1, group)
-                    : join(words, stamps, sums, count, step, group);
-        } else {
-          step == 1 ? store(words, stamps, sums, count, 1, group)
-                    : store(words, stamps, sums, count, step, group);
-        }
+        joins ? join(words, stamps, sums, count, step, group)
+              : store(words, stamps, sums, count, step, group);
       });
 }
 
