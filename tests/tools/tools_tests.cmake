@@ -1,0 +1,20 @@
+# What the tests of tools/ need beside the rooms: the files library, the verbs, the command itself.
+foreach(source ${test_sources})
+  if(source MATCHES "^tools/")
+    string(REPLACE "/" "_" name ${source})
+    string(REPLACE ".cpp" "" name ${name})
+    target_link_libraries(${name} PRIVATE ncemu_files ncemu_command nlohmann_json::nlohmann_json)
+    target_compile_definitions(${name} PRIVATE NCEMU_COMMAND="$<TARGET_FILE:ncemu>"
+                                               NCEMU_TEST_DIR="${CMAKE_CURRENT_BINARY_DIR}/${name}_files")
+    add_dependencies(${name} ncemu)
+  endif()
+endforeach()
+
+# Sanitizer flags of the libraries must reach the example, which knows nothing of our options.
+if(NCEMU_SANITIZE)
+  set(package_flags "-fsanitize=address,undefined")
+endif()
+add_test(NAME tools_package_test
+         COMMAND ${CMAKE_COMMAND} -DBUILD_DIR=${PROJECT_BINARY_DIR} -DWORK_DIR=${PROJECT_BINARY_DIR}/package_test
+                 -DCXX=${CMAKE_CXX_COMPILER} -DFLAGS=${package_flags}
+                 -P ${CMAKE_CURRENT_SOURCE_DIR}/tools/package/install_and_use.cmake)

@@ -1,0 +1,51 @@
+#pragma once
+
+// One run of one kernel: inputs in, outputs out, everything a report needs to say about it.
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "emu/machine/machine.h"
+#include "emu/observe/summary.h"
+#include "tools/command/inputs.h"
+#include "tools/command/kernel.h"
+#include "tools/command/outputs.h"
+
+namespace ncemu::command {
+
+struct RunRequest {
+  Mode mode = Mode::timed;
+  std::vector<std::string> in, out, expect, dumps;
+  Tolerance tolerance;
+  bool bits = false;
+  std::optional<double> max_time;      // seconds of host time
+  std::uint64_t max_instructions = 0;  // 0: no limit
+};
+
+struct RunReport {
+  Mode mode = Mode::timed;
+  RunResult result;
+  std::string message;  // why it ended early; empty if it finished
+  Summary summary;
+  std::vector<Input> inputs;  // without their bytes
+  std::vector<Checked> checked;
+  std::vector<std::string> saved;     // paths
+  std::vector<std::string> failures;  // what makes the exit code 1, beside the message
+  std::vector<std::string> warnings;
+  double host_seconds = 0;
+
+  bool partial() const { return result.status != RunStatus::finished; }
+  bool failed() const { return partial() || !failures.empty(); }
+};
+
+// "timing-only" and its like. Throws Fault(input, "--mode", ...) for another word.
+Mode parse_mode(const std::string& text);
+std::string_view mode_name(Mode mode);
+
+// Values of `.print` and --dump go to `values`. Throws Fault(input) for anything in the request that does not
+// fit the kernel, before the run; what goes wrong in the run is in the report.
+RunReport execute(const Kernel& kernel, const RunRequest& request, std::FILE* values);
+
+}  // namespace ncemu::command

@@ -1,0 +1,61 @@
+#include "tools/command/interrupt.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+
+namespace ncemu::command {
+namespace {
+
+// A signal handler can reach nothing but a global.
+volatile std::sig_atomic_t interrupts = 0;
+
+void on_interrupt(int) {
+  interrupts = interrupts + 1;
+  std::signal(SIGINT, SIG_DFL);
+}
+
+constexpr std::chrono::milliseconds progress_period{250};
+
+}  // namespace
+
+Watch::Watch(std::optional<double> limit_seconds)
+    : start_(std::chrono::steady_clock::now()),
+      shown_(start_),
+      limit_(limit_seconds),
+      terminal_(isatty(STDERR_FILENO) == 1),
+      previous_(std::signal(SIGINT, on_interrupt)) {
+  interrupts = 0;
+}
+
+Watch::~Watch() {
+  std::signal(SIGINT, previous_);
+  if (line_open_) std::fputs("\r\x1b[K", stderr);
+}
+
+double Watch::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+bool Watch::ask(std::uint64_t instructions) {
+  if (interrupts > 0) {
+    reason_ = "interrupted";
+    return true;
+  }
+  if (limit_ && seconds() >= *limit_) {
+    reason_ = fmt::format("the time limit of {} s of host time", *limit_);
+    return true;
+  }
+  const auto now = std::chrono::steady_clock::now();
+  if (terminal_ && now - shown_ >= progress_period) {
+    shown_ = now;
+    line_open_ = true;
+    fmt::print(stderr, "\r\x1b[Krunning: {:.1f} s of host time, {} instructions", seconds(), instructions);
+    std::fflush(stderr);
+  }
+  return false;
+}
+
+}  // namespace ncemu::command

@@ -1,0 +1,23 @@
+#include "tools/command/verbs.h"
+
+#include <array>
+
+namespace ncemu::command {
+namespace {
+
+// clang-format off
+constexpr std::array<Verb, 6> table = {{
+    {"run",     run,         "assemble (or load) a kernel and execute it"},
+    {"check",   check,       "legality, synchronisation, deadlock and capacity, without data"},
+    {"asm",     assemble,    "assemble a source into a container"},
+    {"disasm",  disassemble, "print a container as source"},
+    {"isa",     isa,         "list the instructions, or print one's reference page"},
+    {"machine", machine,     "list the machines, or print one's parameters"},
+}};
+// clang-format on
+
+}  // namespace
+
+std::span<const Verb> verbs() { return table; }
+
+}  // namespace ncemu::command
