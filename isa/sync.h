@@ -17,7 +17,8 @@ namespace ncemu {
 // `arrive`, then acquires its own `join + engine` (wait >= 1 with -= 1 on one event_semaphore). The
 // leader drains, acquires `arrive` (wait >= n with -= n), waits for the transfers that nobody has waited
 // for yet, clears the counters in use and increments `join + engine` of every other stream. Each of
-// these six semaphores has one consumer, so a join needs no proof beyond the acquire form's.
+// these six semaphores has one consumer, so a join needs no proof beyond the acquire form's. Streams that
+// are not in a `.loop` acquire `join + engine` behind it, which one of the loop's streams increments.
 namespace sync_semaphores {
 inline constexpr int complete = 0;  // + engine: completions of the engine
 inline constexpr int read = 5;      // + engine: read_done of the engine

@@ -35,26 +35,22 @@ std::span<const Blocks::Step> Blocks::at(std::uint32_t k) {
   open_loops(k);
   if (block_begins) {
     if (!group_goes_on) add_join(blocks[block_].site);
-    steps_.push_back({Step::What::open_block, static_cast<std::uint32_t>(block_), {}, false, 0});
+    steps_.push_back({Step::What::open_block, static_cast<std::uint32_t>(block_), {}, 0});
     block_open_ = true;
   }
   return steps_;
 }
 
-void Blocks::add_join(std::uint32_t site, bool unconditional) {
-  steps_.push_back({Step::What::join, 0, streams(), unconditional, site});
-}
+void Blocks::add_join(std::uint32_t site) { steps_.push_back({Step::What::join, 0, streams(), site}); }
 
-// An iteration ends with a join, so that the next finds the counters as the first did. Streams outside of the
-// loop have not taken part in that.
+// An iteration ends with a join, so that the next finds the counters as the first did.
 void Blocks::close_loops(std::uint32_t k) {
   while (!open_.empty() && program_->loops[open_.back()].end <= k) {
     const std::uint32_t id = open_.back();
     const std::uint32_t site = program_->loops[id].site;
     add_join(site);
-    steps_.push_back({Step::What::close_loop, id, {}, false, 0});
     open_.pop_back();
-    if (!(streams() == loop_streams_[id])) add_join(site, true);
+    steps_.push_back({Step::What::close_loop, id, streams(), site});
   }
 }
 
@@ -62,7 +58,7 @@ void Blocks::open_loops(std::uint32_t k) {
   for (const auto& loops = program_->loops; loop_ < loops.size() && loops[loop_].begin == k; ++loop_) {
     if (loops[loop_].end == k) continue;
     add_join(loops[loop_].site);
-    steps_.push_back({Step::What::open_loop, static_cast<std::uint32_t>(loop_), {}, false, 0});
+    steps_.push_back({Step::What::open_loop, static_cast<std::uint32_t>(loop_), {}, 0});
     open_.push_back(static_cast<std::uint32_t>(loop_));
   }
 }

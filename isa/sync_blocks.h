@@ -17,9 +17,8 @@ class Blocks {
 
   struct Step {
     enum class What : std::uint8_t { join, open_loop, close_loop, open_block } what = What::join;
-    std::uint32_t id = 0;        // of the loop or block
-    EngineSet streams;           // of a join
-    bool unconditional = false;  // of a join: also if nothing happened since the last one
+    std::uint32_t id = 0;  // of the loop or block
+    EngineSet streams;     // of a join: who takes part; of close_loop: who runs the text around the loop
     std::uint32_t site = 0;
   };
   // What happens before position k; to be asked for every k in turn, and for the end of the text. The span is
@@ -34,7 +33,7 @@ class Blocks {
   const std::vector<EngineSet>& loop_streams() const { return loop_streams_; }
 
  private:
-  void add_join(std::uint32_t site, bool unconditional = false);
+  void add_join(std::uint32_t site);
   void close_loops(std::uint32_t k);
   void open_loops(std::uint32_t k);
 

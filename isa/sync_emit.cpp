@@ -84,6 +84,7 @@ class Emitter {
   void cross(const Boundary& boundary) {
     switch (boundary.what) {
       case Boundary::What::join: join(plan_.joins[boundary.id]); break;
+      case Boundary::What::release: release(plan_.releases[boundary.id]); break;
       case Boundary::What::open_loop: open_loop(boundary.id); break;
       case Boundary::What::close_loop: close_loop(boundary.id); break;
       case Boundary::What::open_block: {
@@ -194,34 +195,41 @@ class Emitter {
   // ---- joins
 
   void join(const PlannedJoin& join) {
-    const Engine leader = *std::find_if(std::begin(leaders), std::end(leaders),
-                                        [&](Engine e) { return join.streams.contains(e); });
+    const Engine first = leader(join.streams);
     std::uint16_t others = 0;
     for (const Engine e : all_engines) {
-      if (e == leader || !join.streams.contains(e)) continue;
+      if (e == first || !join.streams.contains(e)) continue;
       ++others;
       add(e, Opcode::drain, join.site).update = increment(sync_semaphores::arrive);
-      acquire(e, join_semaphore(e), 1, join.site, leader);
+      acquire(e, join_semaphore(e), 1, join.site, first);
     }
-    add(leader, Opcode::drain, join.site);
-    if (others > 0) acquire(leader, sync_semaphores::arrive, others, join.site, leader);
+    add(first, Opcode::drain, join.site);
+    if (others > 0) acquire(first, sync_semaphores::arrive, others, join.site, first);
     for (const std::uint8_t semaphore : join.transfers) {
-      add(leader, Opcode::event_semaphore, join.site).wait = at_least({semaphore, counts_[semaphore]});
+      add(first, Opcode::event_semaphore, join.site).wait = at_least({semaphore, counts_[semaphore]});
       ++report_.waits;
     }
-    clear_counters(leader, join.site);
+    clear_counters(first, join.site);
     for (const Engine e : all_engines) {
-      if (e == leader || !join.streams.contains(e)) continue;
-      add(leader, Opcode::event_semaphore, join.site).update = increment(join_semaphore(e));
+      if (e == first || !join.streams.contains(e)) continue;
+      add(first, Opcode::event_semaphore, join.site).update = increment(join_semaphore(e));
     }
     ++report_.joins;
+  }
+
+  void release(const PlannedRelease& release) {
+    for (const Engine e : all_engines) {
+      if (!release.streams.contains(e)) continue;
+      add(release.by, Opcode::event_semaphore, release.site).update = increment(join_semaphore(e));
+      acquire(e, join_semaphore(e), 1, release.site, release.by);
+    }
   }
 
   static std::uint8_t join_semaphore(Engine e) {
     return static_cast<std::uint8_t>(sync_semaphores::join + static_cast<int>(e));
   }
 
-  void acquire(Engine engine, std::uint8_t semaphore, std::uint16_t n, std::uint32_t site, Engine leader) {
+  void acquire(Engine engine, std::uint8_t semaphore, std::uint16_t n, std::uint32_t site, Engine by) {
     Instruction& added = add(engine, Opcode::event_semaphore, site);
     added.wait = at_least({semaphore, n});
     added.update.semaphore = semaphore;
@@ -232,8 +240,8 @@ class Emitter {
     SyncRecord r{};
     r.waiter = engine;
     r.waiter_index = size(engine) - 1;
-    r.producer = leader;
-    r.producer_index = size(leader) == 0 ? 0 : size(leader) - 1;
+    r.producer = by;
+    r.producer_index = size(by) == 0 ? 0 : size(by) - 1;
     r.reason = SyncRecord::Reason::join;
     r.semaphore = semaphore;
     r.value = n;
@@ -241,7 +249,7 @@ class Emitter {
   }
 
   // Only what has counted, in as few ranges as there are kinds of counters.
-  void clear_counters(Engine leader, std::uint32_t site) {
+  void clear_counters(Engine by, std::uint32_t site) {
     const auto clear = [&](int from, int to) {
       int first = from;
       while (first < to && counts_[static_cast<std::size_t>(first)] == 0) ++first;
@@ -251,7 +259,7 @@ class Emitter {
       SemaphoreRange range;
       range.first = static_cast<std::uint8_t>(first);
       range.count = static_cast<std::uint8_t>(last - first + 1);
-      add(leader, Opcode::semaphore_clear, site, range);
+      add(by, Opcode::semaphore_clear, site, range);
     };
     clear(sync_semaphores::complete, sync_semaphores::join);
     for (int issuer = 0; issuer < engine_count; ++issuer) {

@@ -71,6 +71,7 @@ class Planner {
       if (const ManualBlock* block = blocks.block()) {
         check_by_hand(program_, at(k), *block);
         dirty_ = true;
+        ++accesses_seen_;
       } else {
         check_automatic(program_, at(k));
         if (kind(at(k).opcode) != Kind::control) instruction(k, blocks.streams());
@@ -87,12 +88,35 @@ class Planner {
     switch (step.what) {
       case What::join:
         // Without an access since the last join there is nothing to order.
-        if (dirty_ || step.unconditional) join(step.streams, k, step.site);
+        if (dirty_) join(step.streams, k, step.site);
         break;
-      case What::open_loop: plan_.boundaries.push_back({Boundary::What::open_loop, k, step.id}); break;
-      case What::close_loop: plan_.boundaries.push_back({Boundary::What::close_loop, k, step.id}); break;
+      case What::open_loop:
+        plan_.boundaries.push_back({Boundary::What::open_loop, k, step.id});
+        accesses_before_loop_.push_back(accesses_seen_);
+        break;
+      case What::close_loop:
+        plan_.boundaries.push_back({Boundary::What::close_loop, k, step.id});
+        if (accesses_before_loop_.back() != accesses_seen_) release(step, k);
+        accesses_before_loop_.pop_back();
+        break;
       case What::open_block: plan_.boundaries.push_back({Boundary::What::open_block, k, step.id}); break;
     }
+  }
+
+  // The others of the text around a loop were quiet since the join before it; they have not taken part in the
+  // joins inside, and must not run ahead into the next one.
+  void release(const Blocks::Step& step, std::uint32_t k) {
+    const EngineSet inside = plan_.loop_streams[step.id];
+    PlannedRelease release;
+    for (const Engine e : all_engines) {
+      if (step.streams.contains(e) && !inside.contains(e)) release.streams = release.streams | e;
+    }
+    if (release.streams.empty()) return;
+    release.by = leader(inside);
+    release.site = step.site;
+    plan_.boundaries.push_back(
+        {Boundary::What::release, k, static_cast<std::uint32_t>(plan_.releases.size())});
+    plan_.releases.push_back(release);
   }
 
   void join(EngineSet streams, std::uint32_t k, std::uint32_t site) {
@@ -133,6 +157,7 @@ class Planner {
       ensure(find_needs(k), "behind a join every counter has room");
     }
     dirty_ = true;
+    ++accesses_seen_;
     make_waits(program_.order[k]);
     snapshot_[k] = knowledge_.snapshot(program_.order[k]);
   }
@@ -271,7 +296,9 @@ class Planner {
   Hazards hazards_;
   Knowledge knowledge_;
   Plan plan_;
-  bool dirty_ = false;  // something happened since the last join
+  bool dirty_ = false;  // something was accessed since the last join
+  std::size_t accesses_seen_ = 0;
+  std::vector<std::size_t> accesses_before_loop_;  // of the open loops
   std::vector<std::uint32_t> snapshot_,
       use_;  // per position: knowledge at its start; which use of its semaphore
   // Since the last join: signals per engine, transfers per issuer, uses of each pool semaphore and the last
@@ -283,6 +310,13 @@ class Planner {
 };
 
 }  // namespace
+
+Engine leader(EngineSet streams) {
+  constexpr Engine preferred[] = {Engine::sync, Engine::gpsimd, Engine::scalar, Engine::vector,
+                                  Engine::tensor};
+  return *std::find_if(std::begin(preferred), std::end(preferred),
+                       [&](Engine e) { return streams.contains(e); });
+}
 
 Kind kind(Opcode opcode) {
   const InstructionInfo& row = info(opcode);

@@ -13,9 +13,8 @@
 
 namespace ncemu::autosync {
 
-// The order in which engines are preferred as the leader of a join: those that issue transfers know most.
-inline constexpr Engine leaders[engine_count] = {Engine::sync, Engine::gpsimd, Engine::scalar, Engine::vector,
-                                                 Engine::tensor};
+// Who leads a join of these streams: rather one that issues transfers, which knows most about them.
+Engine leader(EngineSet streams);
 
 // How the sequencer treats an instruction.
 enum class Kind : std::uint8_t {
@@ -41,11 +40,18 @@ struct PlannedJoin {
   std::uint32_t site = 0;
 };
 
+// Streams that were not in a loop wait until it is over.
+struct PlannedRelease {
+  EngineSet streams;
+  Engine by = Engine::sync;  // one of the loop's streams
+  std::uint32_t site = 0;
+};
+
 // What happens before the instruction at a position.
 struct Boundary {
-  enum class What : std::uint8_t { join, open_loop, close_loop, open_block } what = What::join;
+  enum class What : std::uint8_t { join, release, open_loop, close_loop, open_block } what = What::join;
   std::uint32_t position = 0;
-  std::uint32_t id = 0;  // in Plan::joins, Program::loops or Program::manual_blocks
+  std::uint32_t id = 0;  // in Plan::joins, Plan::releases, Program::loops or Program::manual_blocks
 };
 
 struct Plan {
@@ -58,6 +64,7 @@ struct Plan {
 
   std::vector<Boundary> boundaries;  // in order of position
   std::vector<PlannedJoin> joins;
+  std::vector<PlannedRelease> releases;
   std::vector<EngineSet> loop_streams;  // of each loop
 };
 inline constexpr std::uint8_t signals_read = 1, signals_complete = 2;
