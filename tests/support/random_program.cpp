@@ -24,7 +24,7 @@ constexpr Register chosen{1}, loaded{2};  // an array element, the same in all s
 class Generator {
  public:
   Generator(std::uint64_t seed, const RandomProgramOptions& options)
-      : random_(seed), options_(options), b_(*find_target(options.machine), "random") {}
+      : random_(seed), options_(options), b_(options.target, "random") {}
 
   Program run() {
     declare();
@@ -369,6 +369,7 @@ class Generator {
     Instruction& last = copy_in_block();
     last.wait = {semaphore, Comparison::ge, false, 1};
     b_.close_engine();
+    fill();  // neighbouring blocks would run at the same time, and nothing orders them
   }
 
   std::mt19937_64 random_;
@@ -387,6 +388,13 @@ std::string bound(const IntOperand& value) {
 }
 
 }  // namespace
+
+Target small_target(std::string_view machine) {
+  Target target = *find_target(machine);
+  target.sbuf_partition_bytes = 2048;
+  target.psum_banks = 2;
+  return target;
+}
 
 Program random_program(std::uint64_t seed, const RandomProgramOptions& options) {
   return Generator(seed, options).run();

@@ -6,13 +6,17 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "isa/program.h"
 
 namespace ncemu::test {
 
+// A machine as we have it, but with memories just large enough, so that thousands of runs are cheap.
+Target small_target(std::string_view machine);
+
 struct RandomProgramOptions {
-  std::string machine = "trn1";
+  Target target = small_target("trn1");
   int instructions = 50;  // about; one more per loop and register set-up
   bool loops = true;
   bool blocks = true;     // hand-written blocks
