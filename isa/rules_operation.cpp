@@ -296,6 +296,11 @@ void loadable_table(Context& c) {
 
 void fill_value(Context& c) {
   const ScalarOperand& value = c.operands<Memset>().value;
+  const DType type = c.operands<Memset>().dst.dtype;
+  const auto* i = std::get_if<std::int32_t>(&value);
+  if (i != nullptr && is_float(type)) {
+    c.broken("value", "is the integer {}, expected an f32 value for {} (write {}.0)", *i, name(type), *i);
+  }
   if (std::holds_alternative<std::monostate>(value)) c.broken("value", "is missing");
   if (std::holds_alternative<PointerOperand>(value))
     c.broken("value", "is a tile, expected a number or a register");

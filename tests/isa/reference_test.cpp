@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "isa/asm/assembler.h"
 #include "isa/fault.h"
 #include "isa/rules.h"
 
@@ -86,4 +87,19 @@ TEST_CASE("rules of a page are those that the instruction can break") {
   CHECK(has("dma_copy", "does not write PSUM"));
   CHECK_FALSE(has("dma_copy", "65 to 128 partitions"));
   CHECK_FALSE(has("nop", "partition"));
+}
+
+TEST_CASE("every example assembles after the declarations it stands on") {
+  for (const InstructionInfo& row : all_instructions()) {
+    CAPTURE(row.mnemonic);
+    const std::string source =
+        std::string(example_declarations()) + std::string(example(row.mnemonic)) + "\n";
+    const Assembly assembly = assemble_text(source, "example.nca");
+    CHECK_MESSAGE(assembly.ok(), assembly.diagnostics.text());
+    bool found = false;
+    for (const auto& stream : assembly.program.streams) {
+      for (const Instruction& i : stream) found = found || i.opcode == row.opcode;
+    }
+    CHECK(found);
+  }
 }

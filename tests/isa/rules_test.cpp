@@ -243,6 +243,8 @@ std::vector<Case> cases() {
        "has 2 elements per partition, expected 1"},
       {"every table set", "trn1", S, Opcode::act_table_load, TableLoad{TableSet::any}, "table",
        "is any, expected a set to load"},
+      {"memset fills", "trn1", V, Opcode::memset, Memset{sbuf(128, 512, DType::bf16), 3}, "value",
+       "is the integer 3, expected an f32 value for bf16 (write 3.0)"},
       {"memset fills", "trn1", V, Opcode::memset, Memset{sbuf(), lanes}, "value",
        "is a tile, expected a number or a register"},
 

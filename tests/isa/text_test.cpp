@@ -7,6 +7,10 @@
 #include <cstdlib>
 #include <limits>
 
+#include "isa/asm/assembler.h"
+#include "isa/codec.h"
+#include "tests/support/random_instruction.h"
+
 using namespace ncemu;
 
 namespace {
@@ -216,4 +220,30 @@ TEST_CASE("a disassembly is a source file with machine, tensors, constants and o
         "  compare_branch target = L4\n"
         "L4:\n"
         ".end\n");
+}
+
+TEST_CASE("10,000 random legal instructions print as a source that assembles to the same words") {
+  for (const std::string_view machine : {"trn1", "trn2"}) {
+    const std::uint64_t seed = 42;
+    CAPTURE(machine);
+    CAPTURE(seed);
+    test::RandomInstructions random(seed, *find_target(machine));
+    Program p = random.program();
+    for (auto& stream : p.streams) stream.clear();
+    for (int i = 0; i < 5000; ++i) {
+      const auto sample = random.next();
+      p.stream(sample.engine).push_back(sample.instruction);
+    }
+    const std::string source = disassemble(p);
+    const Assembly assembly = assemble_text(source, "random.nca");
+    REQUIRE_MESSAGE(assembly.ok(), assembly.diagnostics.text());
+    for (const Engine e : all_engines) {
+      REQUIRE(assembly.program.stream(e).size() == p.stream(e).size());
+      for (std::size_t i = 0; i < p.stream(e).size(); ++i) {
+        const std::string line = print(p.stream(e)[i], e, p);
+        CAPTURE(line);
+        REQUIRE(encode(assembly.program.stream(e)[i]) == encode(p.stream(e)[i]));
+      }
+    }
+  }
 }
