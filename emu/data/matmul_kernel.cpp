@@ -141,8 +141,8 @@ void multiply_narrow_tile(Tile tile, std::size_t rows, std::size_t used_columns)
   }
 }
 
-// Rows of a block, split into panels of nearly equal height: 128 rows are 8 panels of 12 and 7 ... of 11,
-// never ten of 12 and one of 8.
+// Rows of a block, split into panels of nearly equal height: 128 rows are 7 panels of 12 and 4 of 11, not 10
+// of 12 and one of 8, whose few sums would leave the units waiting.
 struct Panels {
   std::size_t rows, count;
   explicit Panels(std::size_t row_count) : rows(row_count), count((row_count + most_rows - 1) / most_rows) {}
