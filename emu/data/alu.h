@@ -22,9 +22,10 @@ void apply_scalar(AluOp op, const float* a, float b, bool reversed, float* out, 
 float reduce(AluOp op, const float* a, std::size_t count);
 
 // `width` is the element's width in bits: shifts by at least the width give 0, or the sign.
-void apply(AluOp op, const std::uint32_t* a, const std::uint32_t* b, int width, std::uint32_t* out, std::size_t count);
-void apply_scalar(AluOp op, const std::uint32_t* a, std::uint32_t b, bool reversed, int width, std::uint32_t* out,
-                  std::size_t count);
+void apply(AluOp op, const std::uint32_t* a, const std::uint32_t* b, int width, std::uint32_t* out,
+           std::size_t count);
+void apply_scalar(AluOp op, const std::uint32_t* a, std::uint32_t b, bool reversed, int width,
+                  std::uint32_t* out, std::size_t count);
 std::uint32_t reduce(AluOp op, const std::uint32_t* a, std::size_t count);
 
 // One pair of 32-bit registers, two's complement with wraparound, compares signed (datasheet 2.2). divide

@@ -14,7 +14,8 @@ namespace ncemu {
 void to_f32(DType type, const std::byte* source, float* destination, std::size_t count);
 void from_f32(DType type, const float* source, std::byte* destination, std::size_t count);
 
-// Raw bits of integer types as 32-bit integers (sign- or zero-extended) and back (truncated): the bitvec class.
+// Raw bits of integer types as 32-bit integers (sign- or zero-extended) and back (truncated): the bitvec
+// class.
 void to_u32(DType type, const std::byte* source, std::uint32_t* destination, std::size_t count);
 void from_u32(DType type, const std::uint32_t* source, std::byte* destination, std::size_t count);
 
