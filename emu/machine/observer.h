@@ -1,6 +1,7 @@
 #pragma once
 
-// What happened, as the machine tells it. Listeners see events, never state.
+// What happened, as the machine tells it. Listeners see events, never state. What an event points to lives
+// as long as the call.
 
 #include <cstdint>
 #include <string_view>

@@ -148,7 +148,8 @@ class ProgramOf {
 struct Record : Observer {
   std::vector<Started> started;
   std::vector<SemaphoreChanged> semaphores;
-  std::vector<TransferStarted> transfers;
+  std::vector<TransferStarted> transfers;  // their `work` dies with the machine
+  std::vector<std::int64_t> transfer_bytes;
   std::vector<DmaService::Event> done;  // engine_done only
   std::map<DmaService::TransferId, Ticks> transfer_done;
   std::map<Engine, Ticks> stream_end;
@@ -156,7 +157,10 @@ struct Record : Observer {
 
   void on_start(const Started& s) override { started.push_back(s); }
   void on_semaphore(const SemaphoreChanged& s) override { semaphores.push_back(s); }
-  void on_transfer(const TransferStarted& t) override { transfers.push_back(t); }
+  void on_transfer(const TransferStarted& t) override {
+    transfers.push_back(t);
+    transfer_bytes.push_back(t.work->bytes);
+  }
   void on_dma(const DmaService::Event& e) override {
     if (e.kind == DmaService::Event::Kind::engine_done) done.push_back(e);
   }
