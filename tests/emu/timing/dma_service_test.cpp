@@ -36,7 +36,7 @@ std::vector<Event> drain(DmaService& service) {
   while (!service.idle()) {
     const Ticks at = *service.next_time();
     if (const auto event = service.pop()) {
-      CHECK(event->end == at);
+      if (event->end != at) FAIL("an event came out at " << at << " and says " << event->end);
       all.push_back(*event);
     }
   }
@@ -281,7 +281,7 @@ TEST_CASE("an increment is seen later after a long load than after a long store 
 }
 
 TEST_CASE("random traffic: nothing is lost, time does not go back, queues keep their order, twice alike") {
-  for (unsigned seed = 0; seed < 40; ++seed) {
+  for (unsigned seed = 0; seed < 8; ++seed) {
     CAPTURE(seed);
     const MachineConfig m = builtin_machine(seed % 2 == 0 ? "trn1" : "trn2");
     const auto run = [&] {
@@ -290,9 +290,9 @@ TEST_CASE("random traffic: nothing is lost, time does not go back, queues keep t
       std::vector<std::tuple<Shared, std::uint8_t>> submitted;
       std::vector<Event> events;
       Ticks t = 0;
-      for (int k = 0; k < 60; ++k) {
+      for (int k = 0; k < 40; ++k) {
         const int partitions = static_cast<int>(1 + random() % 128),
-                  bytes = static_cast<int>(1 + random() % 9000);
+                  bytes = static_cast<int>(1 + random() % 6000);
         const Shared work = random() % 2 == 0 ? load_of(partitions, bytes) : store_of(partitions, bytes);
         const auto queue = static_cast<std::uint8_t>(random() % 4);
         t += static_cast<Ticks>(random() % 3000);
@@ -310,7 +310,9 @@ TEST_CASE("random traffic: nothing is lost, time does not go back, queues keep t
       std::array<Ticks, 16> free{};
       for (std::size_t i = 0; i < events.size(); ++i) {
         const Event& e = events[i];
-        if (i > 0) CHECK(std::tie(events[i - 1].end, events[i - 1].engine) <= std::tie(e.end, e.engine));
+        CAPTURE(i);
+        if (i > 0)
+          REQUIRE_UNARY(std::tie(events[i - 1].end, events[i - 1].engine) <= std::tie(e.end, e.engine));
         if (e.kind == Kind::engine_done) {
           ++done[e.transfer][e.engine];
           continue;
