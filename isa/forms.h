@@ -135,8 +135,8 @@ struct Matmul {
 struct Activation {
   AccessPattern dst, src;
   ActivationFunction func = ActivationFunction::copy;
-  ScalarOperand scale;  // absent: 1
-  ScalarOperand bias;   // absent: 0
+  ScalarOperand scale{};  // absent: 1
+  ScalarOperand bias{};   // absent: 0
   float imm = 0;        // parameter of parametric functions
   ReduceCommand reduce_cmd = ReduceCommand::idle;
   static void fields(auto& self, auto&& visit) {
@@ -187,10 +187,10 @@ struct Memset {
 struct TensorScalar {
   AccessPattern dst, src;
   AluOp op0 = AluOp::bypass;
-  ScalarOperand scalar0;
+  ScalarOperand scalar0{};
   bool reverse0 = false;
   AluOp op1 = AluOp::bypass;
-  ScalarOperand scalar1;
+  ScalarOperand scalar1{};
   bool reverse1 = false;
   static void fields(auto& self, auto&& visit) {
     visit("dst", self.dst, Role::write);

@@ -173,4 +173,15 @@ void hbm_bounds(Context& c) {
   }
 }
 
+void read_only_tensor(Context& c) {
+  if (c.program == nullptr) return;
+  for (const InHbm& o : c.in_hbm()) {
+    if (o.role != Role::write || o.pattern.tensor >= c.program->tensors.size()) continue;
+    const Tensor& tensor = c.program->tensors[o.pattern.tensor];
+    if (tensor.kind != TensorKind::input && tensor.kind != TensorKind::constant) continue;
+    c.broken(o.name, "writes '{}', which is {}", tensor.name,
+             tensor.kind == TensorKind::input ? "an input; declare it .inout" : "a constant");
+  }
+}
+
 }  // namespace ncemu::check

@@ -44,13 +44,21 @@ HbmPattern row(std::int64_t offset, std::uint32_t n, DType dtype = DType::f32) {
   return p;
 }
 
-// A program with one tensor f32[128, 512] and streams of four instructions.
+HbmPattern of_input(HbmPattern p) {
+  p.tensor = 1;
+  return p;
+}
+
+// A program with a scratch tensor x and an input w, both f32[128, 512], and streams of four instructions.
 Program program() {
   Program p;
   Tensor t;
   t.name = "x";
   t.shape = {128, 512};
-  p.tensors = {t};
+  Tensor w = t;
+  w.name = "w";
+  w.kind = TensorKind::input;
+  p.tensors = {t, w};
   for (auto& stream : p.streams) stream.resize(4);
   return p;
 }
@@ -263,6 +271,8 @@ std::vector<Case> cases() {
        "has 65536 elements, src has 65535"},
       {"stays inside it", "trn1", Y, Opcode::dma_copy, DmaCopy{sbuf(1), row(65025, 512)}, "src",
        "covers elements 65025 to 65536 of 'x', which has 65536"},
+      {"does not write an input", "trn1", Y, Opcode::dma_copy, DmaCopy{of_input(row(0, 512)), sbuf(1)}, "dst",
+       "writes 'w', which is an input; declare it .inout"},
       {"queues", "trn1", Y, Opcode::dma_copy, DmaCopy{sbuf(1), row(0, 512), 16}, "queue",
        "is 16, the last is 15"},
       {"has no register in its addresses", "trn1", Y, Opcode::dma_copy,
