@@ -377,6 +377,27 @@ TEST_CASE("an engine that polls memory does not keep the others from going on wi
   CHECK(run(machine, program.get(), Mode::functional, nullptr, options).status == RunStatus::finished);
 }
 
+TEST_CASE("what an instruction notices about its values reaches the listeners, with the instruction") {
+  struct Listener : Observer {
+    std::vector<NumericEvent> events;
+    void on_numeric(const NumericEvent& e) override { events.push_back(e); }
+  };
+  const MachineConfig machine = v2();
+  ProgramOf program(machine.target);
+  Matmul product{psum(0, 4, 2), sbuf(0, 4, 3), true};  // accumulates, but no group was ever opened
+  program.stream(Engine::tensor,
+                 {op(Opcode::load_stationary, LoadStationary{sbuf(64, 2, 3)}), op(Opcode::matmul, product)});
+  Listener listener;
+  Machine m(machine, program.get(), {});
+  m.add(listener);
+  CHECK(m.run().status == RunStatus::finished);
+  REQUIRE(listener.events.size() == 1);
+  CHECK(listener.events[0].engine == Engine::tensor);
+  CHECK(listener.events[0].index == 1);
+  CHECK(listener.events[0].serial == 1);
+  CHECK(listener.events[0].what == "accumulated where no accumulation group was open: it overwrote");
+}
+
 TEST_CASE("a program for another generation is refused before it runs") {
   ProgramOf program(v2().target);
   program.stream(Engine::sync, {op(Opcode::nop)});
