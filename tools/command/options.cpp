@@ -58,9 +58,9 @@ Options& Options::values(const char* name, const char* value_name, const char* h
 
 Options& Options::optional_value(const char* name, const char* value_name, const char* implicit,
                                  const char* help) {
-  last().add_options()(name, po::value<std::string>()->implicit_value(implicit, "")->value_name(value_name),
-                       help);
+  last().add_options()(name, po::value<std::string>()->value_name(value_name), help);
   names_.push_back(long_name(name));
+  implicit_.emplace_back("--" + long_name(name), fmt::format("--{}={}", long_name(name), implicit));
   return *this;
 }
 
@@ -90,6 +90,17 @@ Fault Options::unusable(const std::string& message) const {
   return Fault(FaultKind::input, "ncemu " + verb_, "{}; see 'ncemu {} --help'", message, verb_);
 }
 
+// Boost's own implicit values would take the next word, if there is one, for the value.
+Arguments Options::with_implicit_values(Arguments arguments) const {
+  for (std::string& word : arguments) {
+    if (word == "--") break;
+    for (const auto& [bare, full] : implicit_) {
+      if (word == bare) word = full;
+    }
+  }
+  return arguments;
+}
+
 bool Options::parse(const Arguments& arguments) {
   po::options_description all;
   for (const auto& group : groups_) all.add(group);
@@ -100,7 +111,12 @@ bool Options::parse(const Arguments& arguments) {
   positions.add("word", -1);
   try {
     const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
-    po::store(po::command_line_parser(arguments).options(all).positional(positions).style(style).run(), map_);
+    po::store(po::command_line_parser(with_implicit_values(arguments))
+                  .options(all)
+                  .positional(positions)
+                  .style(style)
+                  .run(),
+              map_);
     po::notify(map_);
   } catch (const po::unknown_option& error) {
     const std::string near = nearest(error.get_option_name());

@@ -53,12 +53,14 @@ class Options {
   std::string verb_, usage_, summary_;
   std::size_t positional_;
   std::vector<boost::program_options::options_description> groups_;
-  std::vector<std::string> names_;  // long names
+  std::vector<std::string> names_;                             // long names
+  std::vector<std::pair<std::string, std::string>> implicit_;  // "--json", "--json=-"
   std::string note_;
   boost::program_options::variables_map map_;
   std::vector<std::string> words_;
 
   boost::program_options::options_description& last();
+  Arguments with_implicit_values(Arguments arguments) const;
   Fault unusable(const std::string& message) const;
 };
 
