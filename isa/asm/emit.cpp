@@ -162,13 +162,20 @@ class FieldReader {
 
   template <typename T>
   void read(const Expression& e, T& field) {
+    // The usual cases first: naming the operand for a message costs more than reading it.
     if constexpr (std::is_enum_v<T>) {
-      field = evaluator_.word<T>(e, fmt::format("operand '{}'", name_));
+      const auto found = find<T>(e.text);
+      field =
+          found ? *found
+                : evaluator_.word<T>(e, fmt::format("operand '{}' of {}", name_, instruction_.row->mnemonic));
     } else {
       static_assert(std::is_integral_v<T>, "a field type that the assembler cannot read");
-      field = static_cast<T>(evaluator_.integer_within(e, fmt::format("operand '{}'", name_),
-                                                       std::numeric_limits<T>::min(),
-                                                       std::numeric_limits<T>::max()));
+      constexpr std::int64_t lowest = std::numeric_limits<T>::min(), highest = std::numeric_limits<T>::max();
+      std::int64_t value = 0;
+      if (!evaluator_.try_integer(e, value) || value < lowest || value > highest) {
+        value = evaluator_.integer_within(e, fmt::format("operand '{}'", name_), lowest, highest);
+      }
+      field = static_cast<T>(value);
     }
   }
 
@@ -191,7 +198,7 @@ void Evaluator::emit(const Statement& s) {
     throw GiveUp{};
   }
   std::optional<Engine> engine;
-  if (i.engine != nullptr) engine = word<Engine>(*i.engine, "an engine");
+  if (i.engine != nullptr) engine = word<Engine>(*i.engine, "the engine");
   builder_.at(site_of(s));
 
   Instruction* instruction = nullptr;
@@ -230,7 +237,7 @@ Instruction& Evaluator::emit_transfer(const InstructionSyntax& i, const View& ds
     if (e == nullptr) return;
     using T = std::decay_t<decltype(field)>;
     if constexpr (std::is_same_v<T, std::uint8_t>) queue = static_cast<T>(integer_within(*e, name, 0, 255));
-    if constexpr (std::is_same_v<T, DgeMode>) mode = word<DgeMode>(*e, "a mode");
+    if constexpr (std::is_same_v<T, DgeMode>) mode = word<DgeMode>(*e, "the mode");
   });
   blame_ = join(i.fields[0]->where, i.fields[1]->where);
   return builder_.dma_copy(dst, src, issuer, queue, mode);

@@ -222,9 +222,8 @@ void Evaluator::stop_word(const Expression& e, std::string_view what, std::strin
   const std::string_view near = did_you_mean(e.text, {words.begin(), words.end()});
   std::string all;
   for (const std::string_view w : words) all += fmt::format("{}{}", all.empty() ? "" : ", ", w);
-  stop(e.where,
-       fmt::format("expected {}, found {}", what, found.empty() ? fmt::format("'{}'", e.text) : found),
-       near.empty() ? fmt::format("one of {}", all) : fmt::format("did you mean '{}'?", near));
+  stop(e.where, fmt::format("{} cannot be {}", what, found.empty() ? fmt::format("'{}'", e.text) : found),
+       near.empty() ? fmt::format("it is one of {}", all) : fmt::format("did you mean '{}'?", near));
 }
 
 // A number as an fp32 immediate. Literals are rounded once, from their decimal text.

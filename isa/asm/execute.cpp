@@ -238,7 +238,7 @@ void Evaluator::execute_loop(const Statement& s) {
 
 void Evaluator::execute_engine(const Statement& s) {
   if (engine_) stop(s.where, "'.engine' blocks cannot be nested");
-  const Engine engine = word<Engine>(*s.a, "an engine");
+  const Engine engine = word<Engine>(*s.a, "the engine");
   builder_.at(site_of(s));
   blame_ = s.where;
   builder_.open_engine(engine);

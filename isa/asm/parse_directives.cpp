@@ -178,6 +178,7 @@ void Parser::parse_engine(Where where, Statements& out) {
 
 void Parser::parse_if(Where where, Statements& out) {
   Statement& s = add(StatementKind::if_, where, out);
+  open_nested();
   s.branches.emplace_back();
   parse_header(s, [&] { s.branches.back().condition = parse_expression(); });
   parse_statements(s.branches.back().statements);
@@ -191,6 +192,7 @@ void Parser::parse_if(Where where, Statements& out) {
     parse_statements(s.branches.back().statements);
   }
   close_block(where, ".if");
+  --open_blocks_;
 }
 
 void Parser::parse_macro(Where where) {

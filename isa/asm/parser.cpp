@@ -96,11 +96,15 @@ void Parser::skip_line() {
 
 // ---- names ----------------------------------------------------------------------------------
 
+// Blocks and branches are read, and later executed, by recursion.
+void Parser::open_nested() {
+  if (++open_blocks_ <= deepest_nesting) return;
+  reporter_.error(peek().where, "blocks are nested too deep");
+  throw GiveUp{};
+}
+
 void Parser::enter(Block& block) {
-  if (levels_.size() > static_cast<std::size_t>(deepest_nesting)) {
-    reporter_.error(peek().where, "blocks are nested too deep");
-    throw GiveUp{};
-  }
+  open_nested();
   levels_.push_back({&block, {}});
 }
 
@@ -114,6 +118,7 @@ void Parser::leave() {
     }
   }
   levels_.pop_back();
+  --open_blocks_;
 }
 
 // A name of the innermost block. Declared again in the same block (the other branch of an `.if`, or a
@@ -268,25 +273,24 @@ void Parser::parse_body(Block& block, const Statement& opener) {
 }
 
 void Parser::close_block(Where opener, std::string_view what) {
-  if (at_block_end() && peek(1).text == "end") {
-    next();
-    next();
-    if (!at_line_end()) {
-      reporter_.error(peek().where, fmt::format("expected the end of the line, found {}", describe(peek())));
-      while (!at_line_end()) next();
-    }
-    return;
-  }
-  unit_.structure_is_sound = false;
-  if (at(TokenKind::end_of_file)) {
-    reporter_.error(opener, fmt::format("'{}' is never closed by '.end'", what));
-  } else {
+  while (at_block_end() && peek(1).text != "end") {
+    unit_.structure_is_sound = false;
     reporter_.error(join(peek().where, peek(1).where),
                     fmt::format("'.{}' belongs to no '.if'", peek(1).text));
     skip_line();
-    parse_statements(unit_.statements.emplace_back().body.statements);  // read, never evaluated
-    close_block(opener, what);
+    Statements unused;  // read for its mistakes, never evaluated
+    parse_statements(unused);
   }
+  if (at(TokenKind::end_of_file)) {
+    unit_.structure_is_sound = false;
+    reporter_.error(opener, fmt::format("'{}' is never closed by '.end'", what));
+    return;
+  }
+  next();
+  next();
+  if (at_line_end()) return;
+  reporter_.error(peek().where, fmt::format("expected the end of the line, found {}", describe(peek())));
+  while (!at_line_end()) next();
 }
 
 void Parser::parse_plain(Statements& out) {
@@ -295,8 +299,7 @@ void Parser::parse_plain(Statements& out) {
     next();
     Statement& s = add(StatementKind::label, name.where, out);
     s.name = name.text;
-    if (!at_line_end()) parse_statement(out);
-    return;
+    return;  // a statement may follow on the same line
   }
   if (at(TokenKind::left_paren) && find_instruction(name.text) == nullptr) {
     parse_macro_call(name, out);

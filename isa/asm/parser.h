@@ -67,6 +67,7 @@ class Parser {
   std::string describe(const Token& token) const;
 
   // ---- names
+  void open_nested();
   void enter(Block& block);
   void leave();
   Slot declare(const Token& name, SlotInfo::Kind kind);
@@ -131,8 +132,9 @@ class Parser {
   Unit& unit_;
   std::vector<Token> tokens_;
   std::size_t at_ = 0;
-  Where last_;  // of the last token taken
-  int nesting_ = 0;
+  Where last_;           // of the last token taken
+  int nesting_ = 0;      // of the expression being read
+  int open_blocks_ = 0;  // with the branches of `.if`
   std::vector<Level> levels_;
   std::unordered_map<std::string_view, Slot> visible_;
   std::unordered_map<std::string_view, Macro*> macros_;

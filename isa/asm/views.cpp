@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -9,6 +10,20 @@
 
 namespace ncemu::language {
 namespace {
+
+// Elements and offsets beyond this belong to no machine; sums and byte counts below it fit 64 bits.
+constexpr std::int64_t most = std::int64_t{1} << 56;
+
+// An index at run time moves the view by steps of its dimension.
+void check_reach(const Subscript& s, const Affine& index, std::int64_t step) {
+  for (const std::int64_t factor : {index.scale, index.base}) {
+    std::int64_t reach = 0;
+    if (__builtin_mul_overflow(factor, step, &reach) || reach > most || reach < -most) {
+      stop(s.where, fmt::format("the run-time index r{}*{} + {} reaches beyond any memory", index.reg.number,
+                                index.scale, index.base));
+    }
+  }
+}
 
 [[noreturn]] void outside(const Subscript& s, std::string_view name, const View& view, int dimension,
                           std::string what) {
@@ -40,6 +55,7 @@ Value Evaluator::choose(const Expression& e, TileArray array) {
     const Value v = evaluate(*s.first);
     if (const auto* affine = std::get_if<Affine>(&v)) {
       if (array.dynamic >= 0) stop(s.where, "a register can choose only one index of an array of tiles");
+      check_reach(s, *affine, std::int64_t{1} << 32);  // a tile's bytes fit 32 bits
       array.dynamic = array.chosen;
       array.index = *affine;
     } else {
@@ -77,6 +93,7 @@ View Evaluator::subscript(const Expression& e, View view) {
       const Value v = evaluate(*s.first);
       if (const auto* affine = std::get_if<Affine>(&v)) {
         blame_ = s.where;
+        check_reach(s, *affine, view.dimensions()[static_cast<std::size_t>(dimension)].step);
         view = view.index(dimension, affine->reg, affine->scale, affine->base);
         continue;
       }
@@ -96,7 +113,6 @@ View Evaluator::subscript(const Expression& e, View view) {
 View Evaluator::subscript_range(const Expression& e, const Subscript& s, const View& view, int dimension) {
   if (s.first == nullptr && s.second == nullptr && s.step == nullptr) return view;
   const std::int64_t size = view.size(dimension);
-  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   const std::int64_t step = s.step == nullptr ? 1 : integer_within(*s.step, "the step of a slice", 1, most);
   std::int64_t lo = 0;
   if (s.first != nullptr && !try_integer(*s.first, lo)) {
@@ -119,6 +135,7 @@ View Evaluator::subscript_range(const Expression& e, const Subscript& s, const V
       if (count < 1 || count > size)
         outside(s, source(*e.a), view, dimension, fmt::format("a length of {}", count));
       blame_ = s.where;
+      check_reach(s, *from, view.dimensions()[static_cast<std::size_t>(dimension)].step);
       return view.slice(dimension, from->reg, from->scale, from->base, count);
     }
     lo = integer(*s.first, "the start of a slice");
@@ -128,18 +145,19 @@ View Evaluator::subscript_range(const Expression& e, const Subscript& s, const V
     hi = integer(*s.second,
                  s.kind == Subscript::Kind::length ? "the length of a slice" : "the end of a slice");
   if (lo < 0 || (hi < 0 && s.kind == Subscript::Kind::range)) {
-    stop(s.where, fmt::format("slice {}: negative indices are not allowed", source(*s.first)));
+    stop(s.where,
+         fmt::format("slice {}: negative indices are not allowed", reporter_.sources().text(s.where)));
   }
-  if (s.kind == Subscript::Kind::length && __builtin_add_overflow(lo, hi, &hi)) hi = most;
+  if (s.kind == Subscript::Kind::length && __builtin_add_overflow(lo, hi, &hi))
+    hi = std::numeric_limits<std::int64_t>::max();
   if (hi > size || lo > size) outside(s, source(*e.a), view, dimension, fmt::format("slice {}:{}", lo, hi));
   if (lo >= hi) stop(s.where, fmt::format("slice {}:{} of '{}' is empty", lo, hi, source(*e.a)));
-  return view.slice(dimension, lo, hi, step);
+  return view.slice(dimension, lo, hi, std::min(step, hi - lo));  // a longer step meets no second element
 }
 
 Value Evaluator::evaluate_method(const Expression& e) {
   const Value base = evaluate(*e.a);
   const View view = as_view(*e.a, base);
-  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   switch (static_cast<Method>(e.what)) {
     case Method::reshape: {
       std::vector<std::int64_t> shape;
@@ -159,6 +177,13 @@ Value Evaluator::evaluate_method(const Expression& e) {
       const auto dimension =
           static_cast<int>(integer_within(*e.arguments[0], "a dimension's number", 0, View::max_rank - 1));
       const std::int64_t size = integer_within(*e.arguments[1], "the size", 1, most);
+      std::int64_t elements = size;
+      for (const View::Dimension& d : view.dimensions()) {
+        if (__builtin_mul_overflow(elements, d.size, &elements) || elements > most) {
+          stop(e.where, fmt::format("a broadcast of {} to {} has more elements than any memory",
+                                    view.describe(), size));
+        }
+      }
       blame_ = e.where;
       return view.broadcast(dimension, size);
     }
@@ -207,7 +232,7 @@ std::vector<std::array<std::int64_t, 2>> Evaluator::raw_dimensions(const Express
 Value Evaluator::evaluate_raw_pattern(const Expression& e) {
   const auto argument = [&](std::size_t i) -> const Expression& { return *e.arguments[i]; };
   AccessPattern p;
-  p.space = word<Space>(argument(0), "a memory");
+  p.space = word<Space>(argument(0), "the memory");
   if (p.space == Space::hbm) stop(argument(0).where, ".ap is a pattern on chip: sbuf or psum");
   p.dtype = type(argument(1));
   p.partition = static_cast<std::uint8_t>(integer_within(argument(2), "the first partition", 0, 127));
