@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <tuple>
 
 #include "emu/data/state.h"
 #include "isa/fault.h"
@@ -25,59 +24,38 @@ struct Progress : Observer {
 };
 
 // What values did that is legal and worth a warning, once per kind and source place.
-class ValueWarnings {
+class ValueWarnings : public Observer {
  public:
   explicit ValueWarnings(const Program& program) : program_(program) {}
 
-  void note(const DataEvent& event) { pending_.push_back(event); }
-
-  void settle(Engine engine, std::uint32_t index, const Instruction& instruction) {
-    for (const DataEvent& event : pending_) {
-      Seen& seen = seen_[{static_cast<int>(event.kind), instruction.site}];
-      if (seen.times++ == 0) {
-        seen.event = event;
-        seen.where = instruction.site == 0 ? fmt::format("{} instruction {}", name(engine), index)
-                                           : describe_site(program_, instruction.site);
-      }
-    }
-    pending_.clear();
+  void on_numeric(const NumericEvent& event) override {
+    const std::uint32_t site = event.instruction->site;
+    const std::string where = site == 0 ? fmt::format("{} instruction {}", name(event.engine), event.index)
+                                        : describe_site(program_, site);
+    Seen& seen = seen_[{where, std::string(event.what)}];
+    if (seen.times++ > 0) return;
+    seen.partition = event.partition;
+    seen.element = event.element;
   }
 
   std::vector<std::string> texts() const {
     std::vector<std::string> all;
     for (const auto& [key, seen] : seen_) {
-      std::string text = fmt::format("{}: warning: {}", seen.where, sentence(seen.event));
-      if (seen.times > 1) text += fmt::format(" ({} times)", seen.times);
-      all.push_back(std::move(text));
+      all.push_back(fmt::format("{}: warning: {} (first at partition {}, element {}{})", key.first,
+                                key.second, seen.partition, seen.element,
+                                seen.times > 1 ? fmt::format("; {} times", seen.times) : ""));
     }
     return all;
   }
 
  private:
   struct Seen {
-    DataEvent event;
-    std::string where;
     std::uint64_t times = 0;
+    int partition = 0;
+    std::int64_t element = 0;
   };
-
-  static std::string sentence(const DataEvent& event) {
-    switch (event.kind) {
-      case DataEvent::Kind::joined_no_group:
-        return fmt::format(
-            "accumulates into PSUM words that no accumulation group has written, so it overwrites them "
-            "(first at partition {}, element {})",
-            event.partition, event.element);
-      case DataEvent::Kind::outside_domain:
-        return fmt::format(
-            "the input {} lies outside the function's valid range (first at partition {}, element {})",
-            event.value, event.partition, event.element);
-    }
-    return {};
-  }
-
   const Program& program_;
-  std::vector<DataEvent> pending_;
-  std::map<std::pair<int, std::uint32_t>, Seen> seen_;
+  std::map<std::pair<std::string, std::string>, Seen> seen_;
 };
 
 void check_request(const RunRequest& request) {
@@ -138,7 +116,6 @@ RunReport execute(const Kernel& kernel, const RunRequest& request, std::FILE* va
     options.on_effect = [&](Engine engine, std::uint32_t index, const Instruction& instruction,
                             State& state) {
       coverage.note(instruction);
-      value_warnings.settle(engine, index, instruction);
       for (const Dump& dump : dumps) fmt::print(values, "{}", dump.after(engine, index, instruction, state));
     };
   }
@@ -148,7 +125,7 @@ RunReport execute(const Kernel& kernel, const RunRequest& request, std::FILE* va
   if (isatty(STDERR_FILENO) == 1) machine.add(progress);
   if (data) {
     fill(machine.state(), report.inputs);
-    machine.state().on_event = [&](const DataEvent& event) { value_warnings.note(event); };
+    machine.add(value_warnings);
   }
   for (Input& input : report.inputs) {
     if (input.overflowed > 0) {

@@ -427,6 +427,20 @@ TEST_CASE("--first-difference of programs that part compares outputs and names t
   CHECK(o.prints("in the other by dma_copy on gpsimd, more.nca:6"));
 }
 
+TEST_CASE("values outside a function's range are a warning with their place, and an error with --strict") {
+  write_source("sine.nca",
+               ".input x : f32[4, 8]\n.output y : f32[4, 8]\n.sbuf t : f32[4, 8]\ndma_copy t, x\n"
+               "activation t, t, func = sin\ndma_copy y, t\n");
+  const Outcome fine = ncemu_run("run sine.nca --in x=ones");
+  CHECK(fine.code == 0);
+  CHECK(fine.err.empty());
+  const Outcome warned = ncemu_run("run sine.nca --in x=iota");
+  CHECK(warned.code == 0);
+  CHECK(warned.says("sine.nca:5"));
+  CHECK(warned.says("(first at partition 0, element 4)"));  // 4 is the first beyond pi
+  CHECK(ncemu_run("run sine.nca --in x=iota --strict").code == 1);
+}
+
 TEST_CASE("check prints the memory in use") {
   write_scale();
   const Outcome o = ncemu_run("check scale.nca");
