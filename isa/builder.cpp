@@ -429,7 +429,7 @@ Program Builder::finish(Diagnostics& diagnostics, const Finish& options, SyncRep
   if (options.automatic_tables) insert_table_loads(program_);
   place(program_, diagnostics);
   check_program(program_, diagnostics);
-  if (!diagnostics.has_errors()) {
+  if (!diagnostics.has_errors() && options.lower) {
     if (options.automatic_sync) {
       SyncReport done = synchronise(program_, options.sync);
       if (report != nullptr) *report = std::move(done);

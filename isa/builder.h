@@ -90,6 +90,8 @@ class Builder {
   struct Finish {
     bool automatic_sync = true;
     bool automatic_tables = true;
+    // False: stops after the rules and keeps the text's order, for those that execute it in sequence.
+    bool lower = true;
     SyncOptions sync;
   };
   // Table loads, placement, rules, synchronisation. Errors and warnings go to `diagnostics`; the program is

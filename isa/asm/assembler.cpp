@@ -141,6 +141,7 @@ class Assembler {
     options.automatic_sync = automatic_sync;
     options.automatic_tables = automatic_tables;
     options.sync.explain = options_.explain_sync;
+    options.lower = !options_.keep_text_order;
     try {
       assembly.program = builder.finish(collected_, options, &assembly.sync);
     } catch (const Fault& fault) {

@@ -22,6 +22,7 @@ struct AssembleOptions {
   std::map<std::string, std::string> params;
   std::optional<Target> target;  // instead of the source's `.machine`
   bool explain_sync = false;     // fill SyncReport::records
+  bool keep_text_order = false;  // placed and checked, but not synchronised: not for the machine
   // What `.machine NAME` means; find_target() when empty.
   std::function<std::optional<Target>(std::string_view)> find_machine;
   // A source that unrolls without end stops here: statements executed, and instructions made.

@@ -11,7 +11,7 @@
 #include "tests/support/kernel.h"
 
 using namespace ncemu;
-using namespace ncemu::testing;
+using namespace ncemu::test;
 
 namespace {
 

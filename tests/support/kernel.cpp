@@ -10,7 +10,7 @@
 #include "isa/fault.h"
 #include "isa/number.h"
 
-namespace ncemu::testing {
+namespace ncemu::test {
 namespace {
 
 std::uint16_t tensor_number(const Program& program, const std::string& name) {
@@ -20,15 +20,25 @@ std::uint16_t tensor_number(const Program& program, const std::string& name) {
   throw Fault(FaultKind::input, name, "the kernel has no such tensor");
 }
 
-}  // namespace
-
-Program assemble_kernel(const std::string& name, const Params& params, const std::string& machine) {
+Program assemble(const std::string& name, const Params& params, const std::string& machine,
+                 bool keep_text_order) {
   AssembleOptions options;
   options.params = params;
+  options.keep_text_order = keep_text_order;
   options.target = find_target(machine);
   Assembly assembly = assemble_file(std::string(NCEMU_SOURCE_DIR) + "/kernels/" + name, options);
   if (!assembly.ok()) throw Fault(FaultKind::input, name, "{}", assembly.diagnostics.text());
   return std::move(assembly.program);
+}
+
+}  // namespace
+
+Program assemble_kernel(const std::string& name, const Params& params, const std::string& machine) {
+  return assemble(name, params, machine, false);
+}
+
+Program kernel_in_text_order(const std::string& name, const Params& params, const std::string& machine) {
+  return assemble(name, params, machine, true);
 }
 
 KernelResult run_program(const Program& program, const std::map<std::string, Bytes>& inputs,
@@ -87,4 +97,4 @@ std::vector<float> random_values(std::size_t count, std::uint32_t seed, float sc
   return values;
 }
 
-}  // namespace ncemu::testing
+}  // namespace ncemu::test

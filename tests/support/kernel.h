@@ -10,13 +10,15 @@
 #include "emu/machine/machine.h"
 #include "isa/program.h"
 
-namespace ncemu::testing {
+namespace ncemu::test {
 
 using Bytes = std::vector<std::byte>;
 using Params = std::map<std::string, std::string>;
 
 // Throws Fault with the diagnostics when the source does not assemble.
 Program assemble_kernel(const std::string& name, const Params& params, const std::string& machine);
+// The same, placed but with its text order, for the sequential interpreter.
+Program kernel_in_text_order(const std::string& name, const Params& params, const std::string& machine);
 
 struct KernelResult {
   RunResult run;
@@ -32,4 +34,4 @@ std::vector<float> to_floats(DType type, const Bytes& bytes);
 // `count` values from a seed: normal-like, negative ones and a wide spread included.
 std::vector<float> random_values(std::size_t count, std::uint32_t seed, float scale = 1.0F);
 
-}  // namespace ncemu::testing
+}  // namespace ncemu::test
