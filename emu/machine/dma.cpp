@@ -1,6 +1,7 @@
 #include "emu/machine/dma.h"
 
 #include <algorithm>
+#include <string>
 
 #include "isa/fault.h"
 
@@ -55,11 +56,14 @@ std::uint32_t increment_per_engine(const Update& update) {
   if (update.operation == UpdateOperation::sem_add_imm && update.value % dma_engine_count == 0) {
     return static_cast<std::uint32_t>(update.value / dma_engine_count);
   }
-  throw Fault(FaultKind::program, "",
-              "a transfer signals 16 increments of 1, one per DMA engine: sem_inc, or sem_add_imm of a "
-              "multiple of 16; "
-              "not {} {}",
-              name(update.operation), update.value);
+  const std::string found = update.operation == UpdateOperation::sem_add_imm
+                                ? fmt::format("'S[{}] += {}'", update.semaphore, update.value)
+                                : fmt::format("{} of {}", name(update.operation), update.semaphore);
+  throw Fault(
+      FaultKind::program, "",
+      "a transfer signals once from each of its 16 DMA engines: write 'S[{0}] ++' (16 in all, waited for by "
+      "'S[{0}] >= 16') or 'S[{0}] += n' with n a multiple of 16, not {1}",
+      update.semaphore, found);
 }
 
 DmaUnit::DmaUnit(const MachineConfig& machine)

@@ -202,6 +202,17 @@ TEST_CASE("a transfer signals by increments, a sixteenth by each DMA engine") {
   CHECK_THROWS_AS(increment_per_engine({8, UpdateOperation::evt_set, UpdateWhen::complete, 0}), Fault);
 }
 
+TEST_CASE("a transfer's signal of 1 is refused in the words of the language") {
+  std::string message;
+  try {
+    increment_per_engine({8, UpdateOperation::sem_add_imm, UpdateWhen::complete, 1});
+  } catch (const Fault& fault) {
+    message = fault.what();
+  }
+  CHECK(message.find("write 'S[8] ++'") != std::string::npos);
+  CHECK(message.find("not 'S[8] += 1'") != std::string::npos);
+}
+
 TEST_CASE("the increment that overflows names the transfer's instruction") {
   const MachineConfig machine = with_datasheet_dma();
   ProgramOf program(machine.target);
