@@ -13,6 +13,9 @@ endif()
 target_link_libraries(ncemu_data PRIVATE $<INSTALL_INTERFACE:hwy>)
 target_link_libraries(ncemu_timing PRIVATE $<INSTALL_INTERFACE:tomlplusplus>)
 
+# The headers are C++20, also for a user whose compiler starts lower.
+target_compile_features(ncemu_isa PUBLIC cxx_std_20)
+
 install(TARGETS ${ncemu_libraries} EXPORT ncemuTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS ncemu RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY isa emu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ncemu FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
