@@ -131,7 +131,8 @@ Value affine_operation(const Expression& e, Kind kind, const Value& a, const Val
   stop(e.where,
        fmt::format("{} and {}: an index at run time is register * constant + constant", describe(a),
                    describe(b)),
-       "compute anything else with register_alu in an '.engine' block");
+       kind == Kind::modulo ? "tiles rotate by 'buffers = n' on a tile declared in a loop with 'unroll = n'"
+                            : "compute anything else with register_alu in an '.engine' block");
 }
 
 }  // namespace
