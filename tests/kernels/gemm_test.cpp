@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -40,14 +41,23 @@ std::vector<float> plain_gemm(const Case& c, const std::vector<float>& at, const
   return result;
 }
 
+// Both signs and magnitudes from 1/64 to 4 times a normal value: errors of order and of rounding show only
+// where large and small values meet in one sum.
+std::vector<float> spread_values(std::int64_t count, std::uint32_t seed) {
+  std::vector<float> values = random_values(static_cast<std::size_t>(count), seed, 0.5F);
+  std::mt19937 random(seed + 1000);
+  for (float& value : values) value = std::ldexp(value, static_cast<int>(random() % 9) - 6);
+  return values;
+}
+
 void check(const Case& c, const std::string& machine) {
   CAPTURE(c.kernel);
   CAPTURE(machine);
   CAPTURE(c.m);
   CAPTURE(c.k);
   CAPTURE(c.n);
-  const Bytes at = to_bytes(c.in, random_values(static_cast<std::size_t>(c.k * c.m), 1, 0.5F));
-  const Bytes b = to_bytes(c.in, random_values(static_cast<std::size_t>(c.k * c.n), 2, 0.5F));
+  const Bytes at = to_bytes(c.in, spread_values(c.k * c.m, 1));
+  const Bytes b = to_bytes(c.in, spread_values(c.k * c.n, 2));
   const Params params = {{"M", std::to_string(c.m)},
                          {"K", std::to_string(c.k)},
                          {"N", std::to_string(c.n)},
