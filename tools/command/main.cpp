@@ -37,6 +37,11 @@ std::string help() {
   return text;
 }
 
+int print_version() {
+  fmt::print("{}\n", command::version_text());
+  return 0;
+}
+
 int dispatch(command::Arguments words) {
   while (!words.empty() && words.front().starts_with("--log-level")) {
     std::string level;
@@ -59,10 +64,7 @@ int dispatch(command::Arguments words) {
   }
   std::string name = words.front();
   words.erase(words.begin());
-  if (name == "--version") {
-    fmt::print("{}\n", command::version_text());
-    return 0;
-  }
+  if (name == "--version") return print_version();
   if (name == "help" && !words.empty()) {
     name = words.front();
     words = {"--help"};
@@ -73,6 +75,7 @@ int dispatch(command::Arguments words) {
   }
   std::vector<std::string_view> names = {"help"};
   for (const command::Verb& verb : command::verbs()) {
+    if (verb.name == name && words == command::Arguments{"--version"}) return print_version();
     if (verb.name == name) return verb.function(words);
     names.push_back(verb.name);
   }

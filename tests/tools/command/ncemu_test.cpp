@@ -112,6 +112,15 @@ TEST_CASE("the version names commit and machine configuration") {
   CHECK(o.prints(", machine trn1 "));
 }
 
+TEST_CASE("every verb tells the version") {
+  for (const char* verb : {"run", "check", "asm", "disasm", "isa", "machine"}) {
+    CAPTURE(verb);
+    const Outcome o = ncemu_run(fmt::format("{} --version", verb));
+    CHECK(o.code == 0);
+    CHECK(o.out == ncemu_run("--version").out);
+  }
+}
+
 TEST_CASE("a misspelt verb or option offers the right one and ends with 2") {
   const Outcome verb = ncemu_run("rum kernel.nca");
   CHECK(verb.code == 2);
