@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 
 #define TOML_ENABLE_FORMATTERS 0
@@ -61,7 +60,22 @@ class Reader {
   }
 
  private:
+  // The parser recurses once for every part of a dotted key.
+  void check_lines(std::string_view text) const {
+    constexpr std::size_t longest = 4096;
+    std::size_t line = 1, begin = 0;
+    while (begin < text.size()) {
+      const std::size_t end = std::min(text.find('\n', begin), text.size());
+      if (end - begin > longest)
+        throw Fault(FaultKind::input, fmt::format("{}:{}", file_, line), "the line is longer than {} bytes",
+                    longest);
+      begin = end + 1;
+      ++line;
+    }
+  }
+
   toml::table parse(std::string_view text) const {
+    check_lines(text);
     try {
       return toml::parse(text, file_);
     } catch (const toml::parse_error& error) {
@@ -202,8 +216,12 @@ MachineConfig load_machine(const std::string& path) {
     throw Fault(FaultKind::input, path, "is a directory, not a machine file");
   std::ifstream in(path, std::ios::binary);
   if (!in) throw Fault(FaultKind::input, path, "cannot be read");
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  constexpr std::size_t largest = std::size_t{1} << 20;  // a device may have no end
+  std::string text(largest + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (in.bad()) throw Fault(FaultKind::input, path, "cannot be read to its end");
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (text.size() > largest) throw Fault(FaultKind::input, path, "is larger than 1 MiB");
   return parse_machine(text, path);
 }
 

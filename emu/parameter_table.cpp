@@ -44,6 +44,10 @@ void store(double& member, const Row& row, const Value& value, const std::string
   }
   if (!std::isfinite(number)) refuse(row, value, where, "a finite number");
   check_rule(number, row, value, where);
+  // A number of ticks must stay a number of ticks: far above and below anything sensible.
+  constexpr double largest = 1e6, smallest = 1e-6;
+  if (number > largest) refuse(row, value, where, "at most 1e6");
+  if (number != 0 && number < smallest) refuse(row, value, where, "at least 1e-6");
   member = number;
 }
 

@@ -220,10 +220,22 @@ TEST_CASE("an assignment is refused with the reason") {
   CHECK(refusal_of_set("vector.ii_gap=3.5").ends_with("vector.ii_gap is 3.5, expected a whole number"));
   CHECK(refusal_of_set("vector.ii_gap=99999999999").ends_with("expected at most 2147483647"));
   CHECK(refusal_of_set("dma.r_peak=inf").ends_with("expected a finite number"));
+  CHECK(refusal_of_set("dma.l_trig_ns=1e300").ends_with("dma.l_trig_ns is 1e+300, expected at most 1e6"));
+  CHECK(refusal_of_set("dma.r_peak=1e-300").ends_with("dma.r_peak is 1e-300, expected at least 1e-6"));
   CHECK(refusal_of_set("dma.r_peak=fast").ends_with("dma.r_peak is \"fast\", expected a number"));
   CHECK(refusal_of_set("timing.mode=docs").ends_with("expected \"measured\" or \"documented\""));
   CHECK(refusal_of_set("target.generation=4").ends_with("target.generation is 4, expected 2 or 3"));
   CHECK(refusal_of_set("vector.ii_gap").ends_with("expected key=value, such as vector.ii_gap=64"));
+}
+
+TEST_CASE("a machine file without end is refused") {
+  CHECK_THROWS_WITH_AS(load_machine("/dev/zero"), "/dev/zero: is larger than 1 MiB", Fault);
+}
+
+TEST_CASE("a dotted key of very many parts is refused and does not exhaust the stack") {
+  std::string text = "base = \"trn1\"\na";
+  for (int i = 0; i < 50'000; ++i) text += ".a";
+  CHECK(refusal_of_file(text + " = 1\n") == "m.toml:2: the line is longer than 4096 bytes");
 }
 
 TEST_CASE("a refused assignment leaves the machine as it was") {
