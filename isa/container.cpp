@@ -331,17 +331,20 @@ Program read_container(std::span<const std::byte> bytes, const std::string& name
 
 void save_container(const Program& program, const std::string& path) {
   const std::vector<std::byte> bytes = write_container(program);
-  // Readers see the old file or the new one, never a part; two writers do not share a temporary name.
+  // Readers see the old file or the new one, never a part; two writers do not share a temporary name. A
+  // device or pipe is written to: renaming over it would put a file in its place.
+  std::error_code error, ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  const bool special = std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+                       !std::filesystem::is_directory(status);
   std::random_device random;
-  const std::string temporary = fmt::format("{}.{:08x}.part", path, random());
+  const std::string temporary = special ? path : fmt::format("{}.{:08x}.part", path, random());
   std::ofstream out(temporary, std::ios::binary);
   out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   out.close();
-  std::error_code error;
-  if (out) std::filesystem::rename(temporary, path, error);
+  if (out && !special) std::filesystem::rename(temporary, path, error);
   if (out && !error) return;
-  std::error_code ignored;
-  std::filesystem::remove(temporary, ignored);
+  if (!special) std::filesystem::remove(temporary, ignored);
   throw Fault(FaultKind::input, path, "cannot be written{}{}", error ? ": " : "",
               error ? error.message() : "");
 }

@@ -43,6 +43,22 @@ std::string caret_line(std::string_view source, const Location& where) {
   return line;
 }
 
+// A line too long for anyone to read is shown around its column.
+void shorten(std::string& source, Location& where) {
+  constexpr std::size_t longest = 240, before = 80;
+  if (source.size() <= longest) return;
+  const std::size_t column = std::max<std::size_t>(where.column, 1);
+  std::size_t begin = column - 1 > before ? std::min(column - 1 - before, source.size()) : 0;
+  while (begin > 0 && begin < source.size() && continues_character(source[begin])) --begin;
+  std::size_t end = std::min(begin + longest, source.size());
+  while (end < source.size() && continues_character(source[end])) ++end;
+  const std::string head = begin > 0 ? "..." : "", tail = end < source.size() ? "..." : "";
+  where.length = static_cast<std::uint32_t>(
+      std::min<std::size_t>(where.length, end > column - 1 ? end - (column - 1) : 1));
+  if (where.column != 0) where.column = static_cast<std::uint32_t>(column - begin + head.size());
+  source = head + source.substr(begin, end - begin) + tail;
+}
+
 // Edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), now(b.size() + 1);
@@ -96,8 +112,11 @@ std::string format(const Diagnostic& d) {
   if (!d.reference.empty()) text += fmt::format(" [{}]", d.reference);
   text += '\n';
   if (!d.source.empty()) {
-    text += fmt::format("  {}\n", d.source);
-    if (d.where.column != 0) text += fmt::format("  {}\n", caret_line(d.source, d.where));
+    std::string source = d.source;
+    Location where = d.where;
+    shorten(source, where);
+    text += fmt::format("  {}\n", source);
+    if (where.column != 0) text += fmt::format("  {}\n", caret_line(source, where));
   }
   if (!d.hint.empty()) text += fmt::format("  hint: {}\n", d.hint);
   for (const Diagnostic& note : d.notes) text += format(note);

@@ -1,15 +1,25 @@
 #include "isa/asm/source.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "isa/fault.h"
 
 namespace ncemu::language {
+namespace {
+
+// Offsets are 32 bits; a source of this size is a mistake in any case.
+constexpr std::size_t largest_source = std::size_t{1} << 28;
+
+[[noreturn]] void refuse_size(const std::string& path) {
+  throw Fault(FaultKind::input, path, "is larger than 256 MiB");
+}
+
+}  // namespace
 
 Where join(Where first, Where last) {
   return {first.file, first.offset, last.offset + last.length - first.offset};
@@ -41,9 +51,10 @@ std::string_view SourceFile::line(std::uint32_t number) const {
 }
 
 std::uint32_t Sources::add(std::string name, std::string text, std::optional<Where> included_from) {
-  // Offsets are 32 bits; a source of this size is a mistake in any case.
-  constexpr std::size_t largest = std::size_t{1} << 31;
-  if (text.size() > largest) throw Fault(FaultKind::input, name, "the source is larger than 2 GiB");
+  if (text.size() > largest_source) refuse_size(name);
+  // Some editors begin a file of UTF-8 with a byte order mark.
+  constexpr std::string_view mark = "\xEF\xBB\xBF";
+  if (text.starts_with(mark)) text.erase(0, mark.size());
   files_.emplace_back(std::move(name), std::move(text), included_from);
   return static_cast<std::uint32_t>(files_.size() - 1);
 }
@@ -82,10 +93,15 @@ std::string read_text_file(const std::string& path) {
   }
   std::ifstream in(path, std::ios::binary);
   if (!in) throw Fault(FaultKind::input, path, "cannot be read: {}", std::strerror(errno));
-  std::ostringstream text;
-  text << in.rdbuf();
+  std::string text;
+  std::array<char, 1 << 16> part{};
+  while (in && text.size() <= largest_source) {  // a device may have no end
+    in.read(part.data(), part.size());
+    text.append(part.data(), static_cast<std::size_t>(in.gcount()));
+  }
   if (in.bad()) throw Fault(FaultKind::input, path, "reading stopped: {}", std::strerror(errno));
-  return std::move(text).str();
+  if (text.size() > largest_source) refuse_size(path);
+  return text;
 }
 
 }  // namespace ncemu::language

@@ -1,6 +1,9 @@
 #include "isa/container.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -305,4 +308,19 @@ TEST_CASE("saving replaces a file as a whole and leaves no other behind") {
   CHECK_THROWS_AS(load_container((directory / "missing.ncb").string()), Fault);
   CHECK_THROWS_AS(load_container(directory.string()), Fault);
   std::filesystem::remove_all(directory);
+}
+
+TEST_CASE("a pipe is written to and stays a pipe") {
+  const std::string path = std::filesystem::temp_directory_path() / fmt::format("ncemu_pipe_{}", getpid());
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  const int end = open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  save_container(sample(), path);
+  CHECK(std::filesystem::is_fifo(path));
+  std::vector<std::byte> bytes(1 << 16);
+  const auto n = read(end, bytes.data(), bytes.size());
+  close(end);
+  std::filesystem::remove(path);
+  REQUIRE(n > 0);
+  bytes.resize(static_cast<std::size_t>(n));
+  CHECK(bytes == write_container(sample()));
 }

@@ -40,6 +40,20 @@ TEST_CASE("the caret stands under its character after tabs and wide characters, 
   CHECK(format(d) == "a:1:99: error: m\n  ab\n    ^\n");
 }
 
+TEST_CASE("of a long line only the part around the column is shown") {
+  Diagnostic d;
+  d.where = {"a", 1, 5001, 3};
+  d.message = "m";
+  d.source = std::string(5000, ' ') + "bad" + std::string(5000, '-');
+  const std::string text = format(d);
+  CHECK(text.starts_with("a:1:5001: error: m\n"));
+  CHECK(text.size() < 500);
+  CHECK(text.find("  ..." + std::string(80, ' ') + "bad-") != std::string::npos);
+  CHECK(text.find("\n" + std::string(85, ' ') + "^~~\n") != std::string::npos);
+  d.where = {"a", 1, 1, 9000};
+  CHECK(format(d).size() < 700);
+}
+
 TEST_CASE("line 0 is the whole file, column 0 the whole line") {
   Diagnostic d;
   d.severity = Severity::warning;

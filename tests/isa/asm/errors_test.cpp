@@ -46,6 +46,12 @@ std::string messages(const std::string& source) {
 
 }  // namespace
 
+TEST_CASE("a byte order mark before the source is no part of it") {
+  const Assembly assembly = assemble_text("\xEF\xBB\xBF.let a = b\n", "k.nca");
+  REQUIRE(assembly.diagnostics.errors() == 1);
+  CHECK(assembly.diagnostics.all()[0].where.column == 10);
+}
+
 TEST_CASE("every mistake of the golden file is reported in its words") {
   std::vector<Case> cases = read_cases();
   CHECK(cases.size() > 60);
