@@ -6,6 +6,7 @@
 #include "isa/text.h"
 #include "tools/command/kernel.h"
 #include "tools/command/verbs.h"
+#include "tools/files/file.h"
 
 namespace ncemu::command {
 namespace {
@@ -41,7 +42,8 @@ int assemble(const Arguments& arguments) {
   if (output.empty() && !options.on("list") && !source.explain_sync) {
     throw Fault(FaultKind::input, "ncemu asm", "nothing to do: give -o FILE.ncb, --list or --explain-sync");
   }
-  if (output == source.path) throw Fault(FaultKind::input, output, "the container would replace its source");
+  if (!output.empty() && same_file(output, source.path))
+    throw Fault(FaultKind::input, output, "the container would replace its source");
   const Kernel kernel = load_kernel(source);
   if (options.on("list")) std::fputs(listing(kernel.program).c_str(), stdout);
   if (source.explain_sync) std::fputs(explain_sync(kernel).c_str(), stdout);

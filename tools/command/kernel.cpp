@@ -56,19 +56,21 @@ AssembleOptions assemble_options(const KernelSource& source) {
   return options;
 }
 
-Kernel assemble_kernel(const KernelSource& source) {
+// From the bytes read: a pipe gives them only once.
+Kernel assemble_kernel(const KernelSource& source, std::span<const std::byte> bytes) {
+  const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   AssembleOptions options = assemble_options(source);
   Kernel kernel;
   if (!source.machine.empty()) {
     kernel.machine = load_machine_config(source.machine, source.settings);
     options.target = kernel.machine.target;
   }
-  Assembly assembly = assemble_file(source.path, options);
+  Assembly assembly = assemble_text(text, source.path, options);
   if (!options.target && assembly.ok()) {
     kernel.machine = machine_of(source, assembly.program.target);
     if (kernel.machine.target != assembly.program.target) {  // --set changed the geometry
       options.target = kernel.machine.target;
-      assembly = assemble_file(source.path, options);
+      assembly = assemble_text(text, source.path, options);
     }
   }
   report(source, assembly.diagnostics);
@@ -137,7 +139,8 @@ std::string explain_sync(const Kernel& kernel) {
 
 Kernel load_kernel(const KernelSource& source) {
   const std::vector<std::byte> bytes = read_file(source.path);
-  Kernel kernel = is_container(source.path, bytes) ? load_assembled(source, bytes) : assemble_kernel(source);
+  Kernel kernel =
+      is_container(source.path, bytes) ? load_assembled(source, bytes) : assemble_kernel(source, bytes);
   if (kernel.program.instruction_count() == 0) {
     throw Fault(FaultKind::input, source.path, "the kernel has no instructions: a run would do nothing");
   }

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "isa/diagnostics.h"
 #include "isa/fault.h"
@@ -93,7 +94,7 @@ int main(int count, char** words) {
     const int code = dispatch(command::Arguments(words + 1, words + count));
     // What was printed may still fail to arrive (a full disk); a pipe closed by its reader is the reader's
     // wish.
-    if (std::fflush(stdout) != 0 && code == 0)
+    if ((std::fflush(stdout) != 0 || std::ferror(stdout) != 0) && code == 0)
       throw Fault(FaultKind::input, "standard output", "cannot write");
     return code;
   } catch (const Fault& fault) {
@@ -104,8 +105,14 @@ int main(int count, char** words) {
       case FaultKind::input: return 2;
       case FaultKind::internal: return 3;
     }
+  } catch (const std::system_error& error) {  // fmt's, of a print that the system refused
+    fmt::print(stderr, "standard output: {}\n", error.what());
+    return 2;
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "ncemu: out of memory\n");
+    fmt::print(
+        stderr,
+        "ncemu: out of memory: the kernel's tensors or the machine's memories are too large for this host\n");
+    return 2;
   } catch (const std::exception& error) {
     fmt::print(stderr, "ncemu: internal error: {}\n", error.what());
   } catch (...) {

@@ -1,7 +1,6 @@
 #include "tools/command/outputs.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
 #include "isa/fault.h"
@@ -12,14 +11,6 @@
 
 namespace ncemu::command {
 namespace {
-
-// Found before the run and not after it.
-void check_directory(const std::string& path) {
-  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  if (!parent.empty() && !std::filesystem::is_directory(parent)) {
-    throw Fault(FaultKind::input, path, "cannot write: there is no directory '{}'", parent.string());
-  }
-}
 
 bool is_result(const Tensor& tensor) {
   return tensor.kind == TensorKind::output || tensor.kind == TensorKind::inout;

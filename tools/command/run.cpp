@@ -72,6 +72,20 @@ RunRequest run_request(const Options& options) {
   return request;
 }
 
+// The report must not replace the kernel or a tensor's file.
+void check_json(const std::string& json, const KernelSource& source, const RunRequest& request) {
+  if (json.empty() || json == "-") return;
+  check_directory(json);
+  if (same_file(json, source.path))
+    throw Fault(FaultKind::input, json, "the report would replace the kernel");
+  for (const auto* list : {&request.in, &request.out, &request.expect}) {
+    for (const std::string& text : *list) {
+      if (same_file(json, text.substr(text.find('=') + 1)))  // all of it where there is no '='
+        throw Fault(FaultKind::input, json, "the report would replace the file of '{}'", text);
+    }
+  }
+}
+
 // The other kernel starts from the options of the first and replaces what is given for it.
 KernelSource other_source(const Options& options, KernelSource source) {
   source.path = options.text("first-difference");
@@ -91,6 +105,8 @@ int run(const Arguments& arguments) {
   KernelSource source = kernel_source(options);
   source.explain_sync = options.on("explain-sync");
   const RunRequest request = run_request(options);
+  const std::string json = options.text("json");
+  check_json(json, source, request);
   const Kernel kernel = load_kernel(source);
 
   if (options.has("first-difference")) {
@@ -103,7 +119,6 @@ int run(const Arguments& arguments) {
   }
 
   // Where JSON goes to standard output nothing else does.
-  const std::string json = options.text("json");
   std::FILE* const text = json == "-" ? stderr : stdout;
   if (source.explain_sync) std::fputs(explain_sync(kernel).c_str(), text);
   const RunReport report = execute(kernel, request, text);

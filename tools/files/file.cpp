@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
 #include "isa/fault.h"
@@ -32,7 +33,8 @@ std::vector<std::byte> read_file(const std::string& path) {
     errno = EISDIR;
     fail(path, "cannot read");
   }
-  // Not by the size alone: a pipe has none.
+  // Not by the size alone: a pipe has none. One that gives more than this (/dev/zero) has no end.
+  constexpr std::size_t endless = std::size_t{1} << 30;
   std::vector<std::byte> bytes;
   std::size_t at = 0;
   bytes.resize(status.st_size > 0 ? static_cast<std::size_t>(status.st_size) + 1 : std::size_t{1} << 16);
@@ -40,6 +42,9 @@ std::vector<std::byte> read_file(const std::string& path) {
     const std::size_t n = std::fread(bytes.data() + at, 1, bytes.size() - at, file.get());
     if (n == 0) break;
     at += n;
+    if (!S_ISREG(status.st_mode) && at > endless) {
+      throw Fault(FaultKind::input, path, "is not a regular file and gives more than {} bytes", endless);
+    }
     if (at == bytes.size()) bytes.resize(2 * bytes.size());
   }
   if (std::ferror(file.get()) != 0) fail(path, "cannot read");
@@ -61,6 +66,20 @@ void write_file(const std::string& path, std::span<const std::byte> bytes) {
   if (!special) unlink(temporary.c_str());
   errno = reason;
   fail(path, "cannot write");
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  const auto first = std::filesystem::weakly_canonical(a, error);
+  const auto second = std::filesystem::weakly_canonical(b, error);
+  return error ? a == b : first == second;
+}
+
+void check_directory(const std::string& path) {
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  if (!parent.empty() && !std::filesystem::is_directory(parent)) {
+    throw Fault(FaultKind::input, path, "cannot write: there is no directory '{}'", parent.string());
+  }
 }
 
 void write_file(const std::string& path, std::string_view text) {

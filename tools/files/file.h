@@ -17,4 +17,11 @@ std::vector<std::byte> read_file(const std::string& path);
 void write_file(const std::string& path, std::span<const std::byte> bytes);
 void write_file(const std::string& path, std::string_view text);
 
+// Two spellings of one path, links followed; the files need not exist.
+bool same_file(const std::string& a, const std::string& b);
+
+// Throws Fault(input, path, ...) if the file cannot be made for want of a directory: found before a long run
+// and not after it.
+void check_directory(const std::string& path);
+
 }  // namespace ncemu

@@ -486,3 +486,54 @@ TEST_CASE("host vector code of every kind gives the same result, and an unknown 
   CHECK(read_file(directory() + "/best.npy") == read_file(directory() + "/scalar.npy"));
   CHECK(ncemu_run("run scale.nca --in x=random --vector-target mmx").code == 2);
 }
+
+TEST_CASE("the report replaces neither the kernel nor a tensor's file, however the path is spelled") {
+  write_source("keep.nca",
+               ".output y : f32[1, 4]\n.sbuf t : f32[1, 4]\nmemset t, value = 1\ndma_copy y, t\n");
+  const std::string before = text_of(directory() + "/keep.nca");
+  const Outcome kernel = ncemu_run("run keep.nca --json=./keep.nca");
+  CHECK(kernel.code == 2);
+  CHECK(kernel.says("the report would replace the kernel"));
+  CHECK(ncemu_run("asm keep.nca -o ./keep.nca").code == 2);
+  CHECK(text_of(directory() + "/keep.nca") == before);
+  CHECK(ncemu_run("run keep.nca --out y=keep.npy --json=keep.npy")
+            .says("would replace the file of 'y=keep.npy'"));
+  CHECK(ncemu_run("run keep.nca --json=nowhere/r.json").says("there is no directory 'nowhere'"));
+}
+
+TEST_CASE("a report that does not arrive is not success") {
+  write_source("full.nca",
+               ".output y : f32[1, 4]\n.sbuf t : f32[1, 4]\nmemset t, value = 1\ndma_copy y, t\n");
+  for (const std::string verb : {"run full.nca", "run full.nca --json", "machine trn1", "isa"}) {
+    const std::string command =
+        fmt::format("cd '{}' && '{}' {} >/dev/full 2>stderr.txt", directory(), NCEMU_COMMAND, verb);
+    const int status = std::system(command.c_str());
+    INFO(verb);
+    CHECK(WEXITSTATUS(status) == 2);
+    CHECK(text_of(directory() + "/stderr.txt").starts_with("standard output: "));
+  }
+}
+
+TEST_CASE("a kernel may come from a pipe, and one without end is refused") {
+  write_source("pipe.nca",
+               ".output y : f32[1, 4]\n.sbuf t : f32[1, 4]\nmemset t, value = 1\ndma_copy y, t\n");
+  CHECK(ncemu_run("run /dev/stdin < pipe.nca").code == 0);
+  CHECK(std::system(fmt::format("cd '{}' && cat pipe.nca | '{}' check /dev/stdin > stdout.txt", directory(),
+                                NCEMU_COMMAND)
+                        .c_str()) == 0);
+  CHECK(ncemu_run("run /dev/zero").code == 2);
+  write_source("endless.nca", ".include \"/dev/zero\"\n");
+  const Outcome endless = ncemu_run("check endless.nca");
+  CHECK(endless.code == 2);
+  CHECK(endless.says("is larger than 256 MiB"));
+}
+
+TEST_CASE("a machine too large for the host is no bug of the program") {
+  write_source("large.nca",
+               ".output y : f32[1, 4]\n.sbuf t : f32[1, 4]\nmemset t, value = 1\ndma_copy y, t\n");
+  const Outcome outcome = ncemu_run(
+      "run large.nca --set target.psum_banks=2147483647 --set target.psum_bank_bytes=2147483647 "
+      "--set target.sbuf_partition_bytes=2147483647");
+  CHECK(outcome.code == 2);
+  CHECK(outcome.says("out of memory"));
+}
