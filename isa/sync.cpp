@@ -39,6 +39,11 @@ std::string bytes_of(const MemoryOperand& operand, const Program& program) {
 
 SyncReport synchronise(Program& program, const SyncOptions& options) {
   ensure(!program.synchronised, "a program is synchronised once");
+  if (program.target.semaphores < sync_semaphores::first_user) {
+    throw Fault(FaultKind::input, program.name,
+                "automatic synchronisation uses semaphores 0 to {}, the target has {}; write `.sync manual`",
+                sync_semaphores::first_user - 1, program.target.semaphores);
+  }
   return autosync::emit(program, autosync::plan(program, options), options);
 }
 

@@ -332,6 +332,15 @@ TEST_CASE("streams join around a group of hand-written blocks, and branches coun
   }
 }
 
+TEST_CASE("a target with too few semaphores cannot be synchronised automatically") {
+  Program program;
+  program.target = *find_target("trn1");
+  program.target.semaphores = sync_semaphores::first_user - 1;
+  CHECK_THROWS_AS(synchronise(program), Fault);
+  program.target.semaphores = sync_semaphores::first_user;
+  CHECK_NOTHROW(synchronise(program));
+}
+
 TEST_CASE("hand-written waits belong into blocks, and leave the automatic semaphores alone") {
   Kernel k;
   k.copy(k.y, k.x, Engine::vector);
