@@ -22,6 +22,7 @@ struct Location {
 
 struct Diagnostic {
   Severity severity = Severity::error;
+  bool fails_run = false;  // of a warning: the program can run, but the run or check counts as failed
   Location where;
   std::string message;
   std::string hint;               // may be empty

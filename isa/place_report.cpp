@@ -166,6 +166,7 @@ void report_overlaps(const Program& program, const std::vector<Block>& blocks, D
           fmt::format("tile '{}' overlaps the live tile '{}' declared at {}: both take bytes {} to {} of {}",
                       second.name, first.name, describe_site(program, first.site), begin, end - 1,
                       second.space == Space::sbuf ? "SBUF" : "PSUM"));
+      d.fails_run = true;
       d.notes.push_back(
           diagnose(program, Severity::note, first.site, fmt::format("'{}' is declared here", first.name)));
       diagnostics.add(std::move(d));

@@ -166,6 +166,7 @@ TEST_CASE("C57: explicit tiles that overlap while both live are a warning naming
   REQUIRE(d.all().size() == 1);
   const std::string text = d.text();
   CHECK(contains(text, "'second' overlaps the live tile 'first'"));
+  CHECK(d.all().front().fails_run);
   CHECK(contains(text, "c57.nca:5"));
   CHECK(contains(text, "c57.nca:6"));
   CHECK(contains(text, "bytes 4160 to 4223"));
