@@ -1,0 +1,54 @@
+#pragma once
+
+// Predictions and how far they are off, per row and per group.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/accuracy/case.h"
+
+namespace ncemu::accuracy {
+
+struct Row {
+  std::string id, group, unit;
+  double measured = 0;
+  std::optional<double> predicted;
+  std::string reason;              // why it is not expressed; empty if it is
+  std::vector<std::string> marks;  // of the parameters that the prediction depends on
+  Fit fit = Fit::none;
+
+  // Signed, as a fraction of what was measured.
+  std::optional<double> error() const;
+};
+
+struct Spread {
+  double median = 0, p90 = 0;  // of absolute errors
+};
+
+struct Group {
+  std::string name;
+  std::size_t rows = 0, expressed = 0;
+  Spread error;
+  // With the group's constant (or factor) refitted without the row itself; absent with fewer than 3 rows or
+  // where nothing was fitted.
+  std::optional<Spread> leave_one_out;
+  std::optional<std::size_t> worst;  // index in Report::rows
+};
+
+struct Report {
+  std::vector<Row> rows;
+  std::vector<Group> groups;  // in the order of their first row
+};
+
+// Value at a fraction of the sorted values, linear between neighbours. Not for an empty list.
+double quantile(std::vector<double> values, double fraction);
+
+// What leave-one-out predicts for each row: `fit` of the rows' medians without it.
+std::vector<double> leave_one_out(const std::vector<double>& measured, const std::vector<double>& predicted,
+                                  Fit fit);
+
+// `settings` ("dma.c_core=300") are applied to every machine.
+Report evaluate(const Cases& cases, const std::vector<std::string>& settings = {});
+
+}  // namespace ncemu::accuracy

@@ -1,0 +1,162 @@
+// Which table is read how, records of kernels, and the rows that nothing expresses.
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "bench/accuracy/replay.h"
+#include "bench/accuracy/rows.h"
+#include "isa/fault.h"
+
+namespace ncemu::accuracy {
+namespace {
+
+// The first number that a row gives for itself, in the order of these columns.
+struct ValueColumn {
+  std::string_view column, unit;
+};
+constexpr std::array<ValueColumn, 7> value_columns = {{{"latency_mean_ms", "ms"},
+                                                       {"nc_p99_ms", "ms"},
+                                                       {"nc_p50_us", "us"},
+                                                       {"throughput", "1/s"},
+                                                       {"value", ""},
+                                                       {"p50_ns", "ns"},
+                                                       {"total_time_us", "us"}}};
+
+std::string id_of(const Csv& rows, std::size_t row) {
+  if (rows.has("id")) return rows.text(row, "id");
+  return rows.text(row, "family") + " " + rows.text(row, "version") + " " + rows.text(row, "metric");
+}
+
+}  // namespace
+
+std::string machine_of(std::string_view hardware) {
+  std::size_t first = std::string_view::npos;
+  std::string machine;
+  for (const std::string_view name : machine_names()) {
+    if (const std::size_t at = hardware.find(name); at < first) {
+      first = at;
+      machine = name;
+    }
+  }
+  return machine;
+}
+
+std::optional<Case> kernel_record(const Csv& rows, std::size_t row, const std::string& kernels) {
+  const std::string& item = rows.text(row, "item");
+  const std::vector<double> sizes = numbers_in(item), values = numbers_in(rows.text(row, "value"));
+  const std::string machine = machine_of(rows.text(row, "hw"));
+  if (values.empty() || machine.empty() || !contains(item, "vector add")) return std::nullopt;
+  // Elements are named in brackets behind the item, or in the specification.
+  const auto elements_in = [](const std::string& text) -> std::optional<double> {
+    const std::size_t at = text.find("n=");
+    if (at == std::string::npos) return std::nullopt;
+    return numbers_in(text.substr(at)).front();
+  };
+  std::optional<double> elements = elements_in(item);
+  if (!elements) elements = elements_in(rows.text(row, "spec"));
+  const bool free_dimension = contains(item, "free dim") || contains(item, "FD=");
+  const bool single_rows = contains(item, "rows=1");
+  if (!elements || sizes.empty() || free_dimension == single_rows) return std::nullopt;
+
+  Case c{.id = rows.text(row, "id"),
+         .group = machine + " whole kernel",
+         .unit = rows.text(row, "unit"),
+         .measured = values.front(),
+         .fit = Fit::factor,
+         .machine = machine,
+         .predict = {},
+         .reason = {},
+         .sections = {"dma", "hbm", "vector", "semaphore", "control", "runtime"}};
+  if (values.size() == 2 && contains(rows.text(row, "value"), "-")) c.measured = (values[0] + values[1]) / 2;
+  if (single_rows) {
+    c.group = "kernels not expressed";
+    c.reason = "no kernel of ours moves one row of one element per transfer";
+    return c;
+  }
+  const auto columns = static_cast<std::int64_t>(sizes.front());
+  const std::int64_t height = static_cast<std::int64_t>(*elements) / columns;
+  // The latency is that of the whole execution, runtime included.
+  c.predict = [=](const MachineConfig& m) {
+    const Program program =
+        assemble_kernel(kernels + "/vector_add.nca", m, {{"R", height}, {"C", columns}, {"W", columns}});
+    return ns_from_ticks(m, replay(m, program).total) / 1000 + m.runtime.overhead_us;
+  };
+  return c;
+}
+
+Cases record_cases(const Csv& rows, const std::string& kernels) {
+  Cases cases;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const std::string& group = rows.text(row, "group");
+    std::optional<Case> c;
+    if (group == "1") c = instruction_record(rows, row);
+    if (group == "2") c = transfer_record(rows, row, kernels);
+    if (group == "3") c = kernel_record(rows, row, kernels);
+    if (c) {
+      cases.push_back(std::move(*c));
+      continue;
+    }
+    const std::vector<double> values = numbers_in(rows.text(row, "value"));
+    const std::string where = group == "1"   ? "instruction records"
+                              : group == "2" ? "dma records"
+                              : group == "3" ? "kernels not expressed"
+                                             : "collectives and models";
+    cases.push_back(not_expressed(
+        rows.text(row, "id"), where, rows.text(row, "unit"), values.empty() ? 0 : values.front(),
+        group == "3"   ? "no kernel with this schedule among ours"
+        : group == "4" ? "several cores are not modelled"
+        : group == "5" ? "whole models with their framework are not modelled"
+                       : "the record's kind is not read: " + rows.text(row, "item")));
+  }
+  return cases;
+}
+
+Cases other_cases(const Csv& rows, const std::string& file) {
+  const bool models = file.starts_with("g5");
+  Cases cases;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    double measured = 0;
+    std::string unit = rows.text(row, "unit");
+    for (const ValueColumn& v : value_columns) {
+      if (!rows.has(v.column) || rows.text(row, v.column).empty()) continue;
+      const std::vector<double> values = numbers_in(rows.text(row, v.column));
+      if (values.empty()) continue;
+      measured = values.front();
+      if (!v.unit.empty()) unit = v.unit;
+      break;
+    }
+    cases.push_back(not_expressed(id_of(rows, row),
+                                  models ? "collectives and models" : "kernels not expressed", unit, measured,
+                                  models ? "whole models with their framework are not modelled"
+                                         : "no kernel with this schedule among ours"));
+  }
+  return cases;
+}
+
+Cases all_cases(const std::string& directory, const std::string& kernels) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    if (entry.path().extension() == ".csv") files.push_back(entry.path());
+  }
+  if (error) throw Fault(FaultKind::input, directory, "cannot be read: {}", error.message());
+  if (files.empty()) throw Fault(FaultKind::input, directory, "holds no .csv file");
+  std::sort(files.begin(), files.end());
+  Cases cases;
+  for (const std::filesystem::path& path : files) {
+    const Csv rows = Csv::read(path.string());
+    // By its columns: users name their files as they like.
+    Cases found = rows.has("issue_interval_p50_ns") ? instruction_cases(rows)
+                  : rows.has("moving_ap")           ? matmul_cases(rows)
+                  : rows.has("weights_ap")          ? weight_load_cases(rows)
+                  : rows.has("load_window_ns")      ? window_cases(rows, kernels)
+                  : rows.has("kernel_window_us")    ? capture_cases(rows, kernels)
+                  : rows.has("item")                ? record_cases(rows, kernels)
+                  : rows.has("opcode")              ? control_cases(rows)
+                                                    : other_cases(rows, path.filename().string());
+    std::move(found.begin(), found.end(), std::back_inserter(cases));
+  }
+  return cases;
+}
+
+}  // namespace ncemu::accuracy

@@ -1,0 +1,66 @@
+#pragma once
+
+// A generated instruction stream, and what the machine did with it, without data as a rule.
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "emu/machine/machine.h"
+#include "emu/machine_config.h"
+#include "isa/program.h"
+
+namespace ncemu::accuracy {
+
+struct Start {
+  Opcode opcode = Opcode::nop;
+  Cost cost;
+  Passage passage;
+};
+
+struct Packet {
+  DmaService::Event event;
+  bool into_hbm = false;
+};
+
+struct Replay {
+  std::array<std::vector<Start>, engine_count> starts;
+  std::vector<Packet> packets;    // in order of their end
+  std::vector<Ticks> triggers;    // of each transfer
+  std::vector<Ticks> increments;  // visible, of every engine's share
+  Ticks total = 0;                // the kernel window
+
+  // Starts of one opcode on one engine.
+  std::vector<Start> of(Engine engine, Opcode opcode) const;
+  // From the first packet's begin to the last one's end, of loads or of stores.
+  Ticks window(bool into_hbm) const;
+  Ticks first_packet(bool into_hbm) const;
+  Ticks last_packet(bool into_hbm) const;
+};
+
+// Throws Fault(program) when the run does not finish.
+Replay replay(const MachineConfig& machine, const Program& program, Mode mode = Mode::timing_only);
+
+// Streams that need no synchronisation, put down as they are.
+class Streams {
+ public:
+  explicit Streams(const MachineConfig& machine);
+  // `times` copies of the sequence.
+  Streams& add(Engine engine, std::initializer_list<Instruction> sequence, int times = 1);
+  // A tensor large enough for what is asked of it; its index.
+  std::uint16_t tensor(DType dtype, std::vector<std::int64_t> shape);
+  const Program& program() const { return program_; }
+
+ private:
+  Program program_;
+};
+
+Instruction instruction(Opcode opcode, Operands operands = NoOperands{});
+
+// A kernel's source with its parameters, assembled for the machine. Throws Fault(input) with the messages.
+Program assemble_kernel(const std::string& path, const MachineConfig& machine,
+                        std::initializer_list<std::pair<const char*, std::int64_t>> params);
+
+}  // namespace ncemu::accuracy

@@ -1,0 +1,31 @@
+#pragma once
+
+// Rows of the tables to cases, one function per kind of table. What is compared with what stands at the top
+// of each file.
+
+#include <string>
+
+#include "bench/accuracy/case.h"
+#include "bench/accuracy/csv.h"
+
+namespace ncemu::accuracy {
+
+Cases instruction_cases(const Csv& rows);                          // g1_instructions.csv
+Cases matmul_cases(const Csv& rows);                               // g1_pe_matmul.csv
+Cases weight_load_cases(const Csv& rows);                          // g1_pe_loadweights.csv
+Cases control_cases(const Csv& rows);                              // g1_control.csv
+Cases window_cases(const Csv& rows, const std::string& kernels);   // g2_stream_windows.csv
+Cases record_cases(const Csv& rows, const std::string& kernels);   // records.csv
+Cases capture_cases(const Csv& rows, const std::string& kernels);  // g3_captures.csv
+// Any other table: its rows are counted and listed.
+Cases other_cases(const Csv& rows, const std::string& file);
+
+// Single records of instructions, of transfers and of kernels, by row; absent when the record is none.
+std::optional<Case> instruction_record(const Csv& rows, std::size_t row);
+std::optional<Case> transfer_record(const Csv& rows, std::size_t row, const std::string& kernels);
+std::optional<Case> kernel_record(const Csv& rows, std::size_t row, const std::string& kernels);
+
+// Every table of a directory, by name. `kernels` is the directory of the .nca sources.
+Cases all_cases(const std::string& directory, const std::string& kernels);
+
+}  // namespace ncemu::accuracy

@@ -1,0 +1,167 @@
+// The tensor engine: streams of matmuls, with a weight load before each where the row says so, and weight
+// loads alone. The clock gate is off: intervals are compared with the 10th percentile, latencies with the
+// minimum, which are those of an ungated array. An fp32 matmul is two instructions of the machine
+// (datasheet 6.1), so a row's interval is half of ours.
+#include "bench/accuracy/patterns.h"
+#include "bench/accuracy/replay.h"
+#include "bench/accuracy/rows.h"
+
+namespace ncemu::accuracy {
+namespace {
+
+MachineConfig ungated(const MachineConfig& machine) {
+  MachineConfig open = machine;
+  open.gate.window = 0;
+  return open;
+}
+
+struct Shape {
+  Matmul matmul;
+  LoadStationary load;
+  bool loads_between = true;
+};
+
+Replay stream_of(const Shape& shape, const MachineConfig& machine) {
+  constexpr int repeats = 16;
+  const Instruction load = instruction(Opcode::load_stationary, shape.load);
+  const Instruction matmul = instruction(Opcode::matmul, shape.matmul);
+  Streams streams(machine);
+  if (shape.loads_between) {
+    streams.add(Engine::tensor, {load, matmul}, repeats);
+  } else {
+    streams.add(Engine::tensor, {load}).add(Engine::tensor, {matmul}, repeats);
+  }
+  return replay(machine, streams.program());
+}
+
+Ticks instructions_of(const Shape& shape) { return shape.matmul.moving.dtype == DType::f32 ? 2 : 1; }
+
+double interval_of(const Shape& shape, const MachineConfig& machine) {
+  const std::vector<Start> all = stream_of(shape, machine).of(Engine::tensor, Opcode::matmul);
+  const Ticks apart = all.back().passage.start - all[all.size() - 2].passage.start;
+  return ns_from_ticks(machine, apart) / static_cast<double>(instructions_of(shape));
+}
+
+// Of the last instruction of the matmul.
+double latency_of(const Shape& shape, const MachineConfig& machine) {
+  const Start last = stream_of(shape, machine).of(Engine::tensor, Opcode::matmul).back();
+  const Ticks interval = last.passage.busy_until - last.passage.start;
+  const Ticks start = last.passage.busy_until - interval / instructions_of(shape);
+  return ns_from_ticks(machine, last.passage.complete - start);
+}
+
+// fp32 weights are two loads; the row is one of them.
+double load_of(const LoadStationary& load, const MachineConfig& machine) {
+  Streams streams(machine);
+  streams.add(Engine::tensor, {instruction(Opcode::load_stationary, load)});
+  const Cost cost = replay(machine, streams.program()).starts[0].front().cost;
+  const Ticks loads = load.src.dtype == DType::f32 ? 2 : 1;
+  return ns_from_ticks(machine, cost.latency + cost.stream / loads);
+}
+
+// An fp32 transposition moves the data once, not in two halves; there is no such instruction.
+std::string no_transpose(DType type, std::string_view mode) {
+  return type == DType::f32 && contains(mode, "transpose")
+             ? "the tensor engine's fp32 transposition is not an instruction here"
+             : "";
+}
+
+AccessPattern operand(AccessPattern pattern, Space space, DType type, double partitions) {
+  pattern.space = space;
+  pattern.dtype = type;
+  pattern.partitions = static_cast<std::uint8_t>(partitions);
+  return pattern;
+}
+
+// The fast weight load is marked by a pattern that runs backwards; the model knows adjacent and apart.
+LoadStationary load_of_columns(DType type, double rows, int columns, int step) {
+  AccessPattern p = tile(Space::sbuf, type, static_cast<int>(rows), columns);
+  p.dims[0].step = static_cast<std::int16_t>(step);
+  return {p};
+}
+
+const std::vector<std::string_view> tensor_sections = {"tensor", "stream"};
+
+}  // namespace
+
+Cases matmul_cases(const Csv& rows) {
+  Cases cases;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const std::string& id = rows.text(row, "id");
+    const std::string machine = machine_of(rows.text(row, "hw"));
+    const std::optional<DType> type = dtype_named(rows.text(row, "dtype"));
+    const std::optional<AccessPattern> moving = pattern_named(rows.text(row, "moving_ap"));
+    const std::optional<AccessPattern> sums = pattern_named(rows.text(row, "psum_ap"));
+    const std::optional<double> k = rows.number(row, "rows"), m = rows.number(row, "cols");
+    std::string why;
+    Shape shape;
+    if (machine.empty() || !type || !moving || !sums || !k || !m) {
+      why = "operands are not fully specified";
+    } else {
+      why = no_transpose(*type, rows.text(row, "mode"));
+      const bool passes = contains(rows.text(row, "mode"), "pass-through");
+      shape.matmul.moving = operand(*moving, Space::sbuf, *type, *k);
+      shape.matmul.dst = operand(*sums, Space::psum, passes ? *type : DType::f32, *m);
+      shape.load = load_of_columns(*type, *k, static_cast<int>(*m), 1);
+      shape.load.src.offset = 64 * 1024;
+      shape.loads_between = rows.number(row, "weights_loads_between").value_or(1) > 0;
+    }
+    const auto add = [&](const char* what, std::optional<double> measured, auto measure) {
+      if (!measured) return;
+      const std::string group = machine + " matmul " + what;
+      if (!why.empty()) {
+        cases.push_back(not_expressed(id, group, "ns", *measured, why));
+        return;
+      }
+      cases.push_back(
+          {.id = id,
+           .group = group,
+           .unit = "ns",
+           .measured = *measured,
+           .fit = Fit::constant,
+           .machine = machine,
+           .predict = [shape, measure](const MachineConfig& c) { return measure(shape, ungated(c)); },
+           .reason = {},
+           .sections = tensor_sections});
+    };
+    add("interval", rows.number(row, "interval_p10_ns"), interval_of);
+    add("latency", rows.number(row, "latency_min_ns"), latency_of);
+  }
+  return cases;
+}
+
+Cases weight_load_cases(const Csv& rows) {
+  Cases cases;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const std::string& id = rows.text(row, "id");
+    const std::string machine = machine_of(rows.text(row, "hw"));
+    const std::string group = machine + " weight load";
+    const std::optional<DType> type = dtype_named(rows.text(row, "dtype"));
+    const std::optional<double> measured = rows.number(row, "p50_ns");
+    const std::optional<double> k = rows.number(row, "rows"), m = rows.number(row, "cols");
+    if (!measured) continue;
+    const std::optional<AccessPattern> weights = pattern_named(rows.text(row, "weights_ap"));
+    if (machine.empty() || !type || !k || !m || !weights) {
+      cases.push_back(not_expressed(id, group, "ns", *measured, "operands are not fully specified"));
+      continue;
+    }
+    if (const std::string why = no_transpose(*type, rows.text(row, "mode")); !why.empty()) {
+      cases.push_back(not_expressed(id, group, "ns", *measured, why));
+      continue;
+    }
+    const LoadStationary load =
+        load_of_columns(*type, *k, static_cast<int>(*m), std::abs(int{weights->dims[0].step}));
+    cases.push_back({.id = id,
+                     .group = group,
+                     .unit = "ns",
+                     .measured = *measured,
+                     .fit = Fit::constant,
+                     .machine = machine,
+                     .predict = [load](const MachineConfig& c) { return load_of(load, ungated(c)); },
+                     .reason = {},
+                     .sections = tensor_sections});
+  }
+  return cases;
+}
+
+}  // namespace ncemu::accuracy
