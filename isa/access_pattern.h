@@ -29,6 +29,23 @@ struct Dim {
   friend bool operator==(Dim, Dim) = default;
 };
 
+// Dimensions of a pattern of values instead of addresses (iota, affine_select), fastest first: each adds
+// step * index, so steps are plain numbers and a count of 1 adds nothing.
+struct AffineDim {
+  std::int32_t step = 0;
+  std::uint16_t count = 1;
+  friend bool operator==(AffineDim, AffineDim) = default;
+};
+struct AffineDims {
+  std::array<AffineDim, 4> dims{};
+  std::int64_t elements() const {
+    std::int64_t n = 1;
+    for (const AffineDim& d : dims) n *= d.count;
+    return n;
+  }
+  friend bool operator==(const AffineDims&, const AffineDims&) = default;
+};
+
 // Index of a place in Program::places; only before placement, never encoded.
 using PlaceId = std::uint16_t;
 inline constexpr PlaceId no_place = std::numeric_limits<PlaceId>::max();

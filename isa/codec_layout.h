@@ -14,6 +14,7 @@
 namespace ncemu::layout {
 
 inline constexpr std::size_t header_bytes = 16;
+inline constexpr std::size_t pattern_bytes = 32;
 inline constexpr std::size_t memory_operand_bytes = 48;
 inline constexpr std::size_t scalar_operand_bytes = 8;
 inline constexpr std::size_t integer_operand_bytes = 4;
@@ -149,6 +150,11 @@ void transfer(Io& io, HbmPattern& p) {
 }
 
 template <typename Io>
+void transfer(Io& io, AffineDims& a) {
+  dimensions(io, a.dims);
+}
+
+template <typename Io>
 void transfer(Io& io, PointerOperand& p) {
   on_chip_space(io, p.space);
   field(io, "type", p.dtype);
@@ -189,6 +195,18 @@ void transfer_kinds(Io& io, std::string_view name, Variant& value, unsigned firs
   io.reserved(end - io.at());
 }
 
+// A pattern or nothing, as the kinds 1 and 0.
+template <typename Io>
+void transfer_optional(Io& io, std::string_view name, std::optional<AccessPattern>& pattern) {
+  unsigned kind = pattern ? 1 : 0;
+  io.kind(name, kind, 0, 1);
+  if constexpr (Io::reads) pattern = kind != 0 ? std::optional<AccessPattern>(std::in_place) : std::nullopt;
+  if (pattern)
+    transfer(io, *pattern);
+  else
+    io.reserved(pattern_bytes);
+}
+
 // One operand of a form.
 template <typename Io>
 struct Operand {
@@ -200,8 +218,13 @@ struct Operand {
       transfer_kinds(io, name, value, 0, scalar_operand_bytes);
     } else if constexpr (std::is_same_v<T, IntOperand>) {
       transfer_kinds(io, name, value, first_integer_kind, integer_operand_bytes);
-    } else if constexpr (std::is_same_v<T, AccessPattern> || std::is_same_v<T, MemoryOperand>) {
+    } else if constexpr (std::is_same_v<T, AccessPattern> || std::is_same_v<T, MemoryOperand> ||
+                         std::is_same_v<T, AffineDims>) {
       transfer(io, value);
+    } else if constexpr (std::is_same_v<T, std::optional<AccessPattern>>) {
+      transfer_optional(io, name, value);
+    } else if constexpr (std::is_same_v<T, ShuffleMask>) {
+      for (std::uint8_t& lane : value.source) field(io, "lane", lane);
     } else {
       io.scope({});
       field(io, name, value);

@@ -110,6 +110,8 @@ void for_each_place(Operands& operands, Visit&& visit) {
     using T = std::decay_t<decltype(field)>;
     if constexpr (std::is_same_v<T, AccessPattern>) {
       visit(field.place);
+    } else if constexpr (std::is_same_v<T, std::optional<AccessPattern>>) {
+      if (field) visit(field->place);
     } else if constexpr (std::is_same_v<T, MemoryOperand>) {
       if (auto* pattern = std::get_if<AccessPattern>(&field)) visit(pattern->place);
     } else if constexpr (std::is_same_v<T, ScalarOperand>) {

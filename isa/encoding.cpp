@@ -79,9 +79,15 @@ struct DescribeOperand {
     } else if constexpr (std::is_same_v<T, IntOperand>) {
       io.line(name, integer_operand_bytes, "integer operand");
     } else if constexpr (std::is_same_v<T, AccessPattern>) {
-      io.line(name, 32, "on-chip pattern");
+      io.line(name, pattern_bytes, "on-chip pattern");
+    } else if constexpr (std::is_same_v<T, std::optional<AccessPattern>>) {
+      io.line(name, pattern_bytes, "on-chip pattern if its kind is 1, else (kind 0) zero");
+    } else if constexpr (std::is_same_v<T, ShuffleMask>) {
+      io.line(name, value.source.size(), "u8 each: source lane, 255: unchanged");
     } else if constexpr (std::is_same_v<T, MemoryOperand>) {
       io.line(name, memory_operand_bytes, "memory operand");
+    } else if constexpr (std::is_same_v<T, AffineDims>) {
+      io.line(name, 24, "affine dimensions");
     } else {
       field(io, name, value);
     }
@@ -108,7 +114,7 @@ std::string describe_encoding() {
   text += "flags\n   bit 0       the wait's value is the number of a register\n";
   for (unsigned slot = 0; slot < kind_slots; ++slot) {
     const unsigned first = kinds_shift + slot * kind_bits;
-    text += fmt::format("   bits {:>2}-{:<3}  kind of scalar or integer operand {}, in form order\n", first,
+    text += fmt::format("   bits {:>2}-{:<3}  kind of scalar, integer or optional operand {}, in form order\n", first,
                         first + kind_bits - 1, slot);
   }
   text += "   kinds      ";
@@ -121,6 +127,7 @@ std::string describe_encoding() {
       "memory operand ({} bytes)\n  an HBM pattern if its first byte is {}, else an on-chip pattern and {} "
       "reserved bytes\n\n",
       memory_operand_bytes, static_cast<int>(Space::hbm), memory_operand_bytes - 32);
+  text += describe_structure("affine dimensions", AffineDims{});
   text += describe_structure("pointer operand", PointerOperand{});
   text += fmt::format(
       "scalar operand ({} bytes)\n  by its kind: zeros, an f32, an i32, a register (1 byte) or a pointer "

@@ -6,7 +6,11 @@
 // Codec, printer, parser, rules, byte counts, race footprints, random legal instructions and the
 // reference pages are visitors over `fields`. Patterns, memory operands, registers and integer
 // operands are positional in the text, in this order; all other fields are `name = value` and may be
-// left out when they have their default.
+// left out when they have their default. A pattern that an instruction may do without is an
+// optional<AccessPattern>: named, absent by default.
+
+#include <array>
+#include <optional>
 
 #include "isa/access_pattern.h"
 #include "isa/types.h"
@@ -19,6 +23,14 @@ enum class Role : std::uint8_t { write, read, value };
 struct BranchTarget {
   std::uint32_t index = 0;
   friend bool operator==(BranchTarget, BranchTarget) = default;
+};
+
+// The source lane of each lane of a quadrant of 32, for stream_shuffle; `keep` leaves the lane as it is.
+struct ShuffleMask {
+  static constexpr int lanes = 32;
+  static constexpr std::uint8_t keep = 255;
+  std::array<std::uint8_t, lanes> source{};
+  friend bool operator==(const ShuffleMask&, const ShuffleMask&) = default;
 };
 
 // clang-format off
@@ -230,6 +242,293 @@ struct TensorReduce {
     visit("negate", self.negate, Role::value);
   }
   friend bool operator==(const TensorReduce&, const TensorReduce&) = default;
+};
+
+// ---- gpsimd ---------------------------------------------------------------------------------
+
+// value[p][i] = offset + p * channel_multiplier + sum over the dimensions of step * index
+struct Iota {
+  AccessPattern dst;
+  AffineDims pattern;
+  std::int32_t offset = 0;
+  std::int32_t channel_multiplier = 0;
+  static void fields(auto& self, auto&& visit) {
+    visit("dst", self.dst, Role::write);
+    visit("pattern", self.pattern, Role::value);
+    visit("offset", self.offset, Role::value);
+    visit("channel_multiplier", self.channel_multiplier, Role::value);
+  }
+  friend bool operator==(const Iota&, const Iota&) = default;
+};
+
+struct AffineSelect {
+  AccessPattern dst, src;
+  AffineDims pattern;
+  std::int32_t offset = 0;
+  std::int32_t channel_multiplier = 0;
+  Comparison cmp = Comparison::eq;  // of the value with 0
+  ScalarOperand on_false = 0.0F;
+  static void fields(auto& self, auto&& visit) {
+    visit("dst", self.dst, Role::write);
+    visit("src", self.src, Role::read);
+    visit("pattern", self.pattern, Role::value);
+    visit("offset", self.offset, Role::value);
+    visit("channel_multiplier", self.channel_multiplier, Role::value);
+    visit("cmp", self.cmp, Role::value);
+    visit("on_false", self.on_false, Role::read);
+  }
+  friend bool operator==(const AffineSelect&, const AffineSelect&) = default;
+};
+
+struct Gather {
+  AccessPattern dst, src, index;
+  static void fields(auto& self, auto&& visit) {
+    visit("dst", self.dst, Role::write);
+    visit("src", self.src, Role::read);
+    visit("index", self.index, Role::read);
+  }
+  friend bool operator==(const Gather&, const Gather&) = default;
+};
+
+struct LocalGather {
+  AccessPattern dst, src, index;
+  std::uint8_t num_elem_per_idx = 1;
+  std::uint16_t num_valid_indices = 0;  // of each processor; 0: all it has
+  static void fields(auto& self, auto&& visit) {
+    visit("dst", self.dst, Role::write);
+    visit("src", self.src, Role::read);
+    visit("index", self.index, Role::read);
+    visit("num_elem_per_idx", self.num_elem_per_idx, Role::value);
+    visit("num_valid_indices", self.num_valid_indices, Role::value);
+  }
+  friend bool operator==(const LocalGather&, const LocalGather&) = default;
+
+  // Lanes and indices of one of the eight processors (datasheet 6.8).
+  static constexpr int lanes = 16;
+  std::int64_t valid_indices() const {
+    return num_valid_indices != 0 ? num_valid_indices : lanes * index.elements();
+  }
+};
+
+struct PartitionReduce {
+  AccessPattern dst, src;
+  AluOp op = AluOp::add;
+  static void fields(auto& self, auto&& visit) {
+    visit("dst", self.dst, Role::write);
+    visit("src", self.src, Role::read);
+    visit("op", self.op, Role::value);
+  }
+  friend bool operator==(const PartitionReduce&, const PartitionReduce&) = default;
+};
+
+struct NonzeroWithCount {
+  AccessPattern dst, src;
+  std::int32_t index_offset = 0;
+  std::int32_t padding_val = -1;
+  static void fields(auto& self, auto&& visit) {
+    visit("dst", self.dst, Role::write);
+    visit("src", self.src, Role::read);
+    visit("index_offset", self.index_offset, Role::value);
+    visit("padding_val", self.padding_val, Role::value);
+  }
+  friend bool operator==(const NonzeroWithCount&, const NonzeroWithCount&) = default;
+
+  // Only the first lane of each processor takes part.
+  static constexpr int lane_step = 16;
+};
+
+struct TopK {
+  AccessPattern dst, indices, src;
+  std::uint32_t n = 8;  // elements of a group of 16 lanes
+  std::uint32_t k = 8;  // results of a group
+  static void fields(auto& self, auto&& visit) {
+    visit("dst", self.dst, Role::write);
+    visit("indices", self.indices, Role::write);
+    visit("src", self.src, Role::read);
+    visit("n", self.n, Role::value);
+    visit("k", self.k, Role::value);
+  }
+  friend bool operator==(const TopK&, const TopK&) = default;
+
+  static constexpr int lanes = 16;  // of a group
+  std::int64_t columns() const { return (std::int64_t{k} + lanes - 1) / lanes; }
+};
+
+struct Source {
+  AccessPattern src;
+  static void fields(auto& self, auto&& visit) { visit("src", self.src, Role::read); }
+  friend bool operator==(const Source&, const Source&) = default;
+};
+
+// ---- vector engine ---------------------------------------------------------------------------
+
+// Copies src or, when that is absent, value.
+struct CopyPredicated {
+  AccessPattern dst, predicate;
+  std::optional<AccessPattern> src{};
+  ScalarOperand value{};
+  bool reverse = false;
+  static void fields(auto& self, auto&& visit) {
+    visit("dst", self.dst, Role::write);
+    visit("predicate", self.predicate, Role::read);
+    visit("src", self.src, Role::read);
+    visit("value", self.value, Role::read);
+    visit("reverse", self.reverse, Role::value);
+  }
+  friend bool operator==(const CopyPredicated&, const CopyPredicated&) = default;
+};
+
+struct ScalarTensorTensor {
+  AccessPattern dst, src0, src1;
+  AluOp op0 = AluOp::mult;
+  ScalarOperand scalar0{};
+  bool reverse0 = false;
+  AluOp op1 = AluOp::add;
+  bool reverse1 = false;
+  static void fields(auto& self, auto&& visit) {
+    visit("dst", self.dst, Role::write);
+    visit("src0", self.src0, Role::read);
+    visit("src1", self.src1, Role::read);
+    visit("op0", self.op0, Role::value);
+    visit("scalar0", self.scalar0, Role::read);
+    visit("reverse0", self.reverse0, Role::value);
+    visit("op1", self.op1, Role::value);
+    visit("reverse1", self.reverse1, Role::value);
+  }
+  friend bool operator==(const ScalarTensorTensor&, const ScalarTensorTensor&) = default;
+};
+
+struct Dropout {
+  AccessPattern dst, src;
+  ScalarOperand threshold = 0.0F;
+  ThresholdType threshold_type = ThresholdType::drop_rate;
+  static void fields(auto& self, auto&& visit) {
+    visit("dst", self.dst, Role::write);
+    visit("src", self.src, Role::read);
+    visit("threshold", self.threshold, Role::read);
+    visit("threshold_type", self.threshold_type, Role::value);
+  }
+  friend bool operator==(const Dropout&, const Dropout&) = default;
+};
+
+// reduce_res is one element per lane, written when given.
+struct TensorScalarReduce {
+  AccessPattern dst, src;
+  AluOp op0 = AluOp::bypass;
+  ScalarOperand scalar0{};
+  AluOp reduce_op = AluOp::add;
+  ReduceCommand reduce_cmd = ReduceCommand::reset_reduce;
+  ScalarOperand reduce_res{};
+  bool negate = false;
+  static void fields(auto& self, auto&& visit) {
+    visit("dst", self.dst, Role::write);
+    visit("src", self.src, Role::read);
+    visit("op0", self.op0, Role::value);
+    visit("scalar0", self.scalar0, Role::read);
+    visit("reduce_op", self.reduce_op, Role::value);
+    visit("reduce_cmd", self.reduce_cmd, Role::value);
+    visit("reduce_res", self.reduce_res, Role::write);
+    visit("negate", self.negate, Role::value);
+  }
+  friend bool operator==(const TensorScalarReduce&, const TensorScalarReduce&) = default;
+};
+
+struct TensorScalarCumulative {
+  AccessPattern dst, src;
+  AluOp op0 = AluOp::bypass;
+  ScalarOperand scalar0{};
+  AluOp op1 = AluOp::add;
+  ScalarOperand scalar1{};  // the initial value of load_reduce
+  ReduceCommand reduce_cmd = ReduceCommand::reset_reduce;
+  static void fields(auto& self, auto&& visit) {
+    visit("dst", self.dst, Role::write);
+    visit("src", self.src, Role::read);
+    visit("op0", self.op0, Role::value);
+    visit("scalar0", self.scalar0, Role::read);
+    visit("op1", self.op1, Role::value);
+    visit("scalar1", self.scalar1, Role::read);
+    visit("reduce_cmd", self.reduce_cmd, Role::value);
+  }
+  friend bool operator==(const TensorScalarCumulative&, const TensorScalarCumulative&) = default;
+};
+
+struct TensorTensorScan {
+  AccessPattern dst, src0, src1;
+  AluOp op0 = AluOp::mult;
+  bool reverse0 = false;
+  AluOp op1 = AluOp::add;
+  bool reverse1 = false;
+  ScalarOperand initial = 0.0F;
+  static void fields(auto& self, auto&& visit) {
+    visit("dst", self.dst, Role::write);
+    visit("src0", self.src0, Role::read);
+    visit("src1", self.src1, Role::read);
+    visit("op0", self.op0, Role::value);
+    visit("reverse0", self.reverse0, Role::value);
+    visit("op1", self.op1, Role::value);
+    visit("reverse1", self.reverse1, Role::value);
+    visit("initial", self.initial, Role::read);
+  }
+  friend bool operator==(const TensorTensorScan&, const TensorTensorScan&) = default;
+};
+
+struct RangeSelect {
+  AccessPattern dst, src;
+  AluOp comp0 = AluOp::is_ge;
+  ScalarOperand bound0{};
+  AluOp comp1 = AluOp::is_lt;
+  ScalarOperand bound1{};
+  float range_start = 0;
+  ReduceCommand reduce_cmd = ReduceCommand::reset_reduce;
+  ScalarOperand reduce_res{};
+  static void fields(auto& self, auto&& visit) {
+    visit("dst", self.dst, Role::write);
+    visit("src", self.src, Role::read);
+    visit("comp0", self.comp0, Role::value);
+    visit("bound0", self.bound0, Role::read);
+    visit("comp1", self.comp1, Role::value);
+    visit("bound1", self.bound1, Role::read);
+    visit("range_start", self.range_start, Role::value);
+    visit("reduce_cmd", self.reduce_cmd, Role::value);
+    visit("reduce_res", self.reduce_res, Role::write);
+  }
+  friend bool operator==(const RangeSelect&, const RangeSelect&) = default;
+};
+
+// Has no reduce_res: its word has no room for one (read_accumulator reads the lanes).
+struct SelectReduce {
+  AccessPattern dst, on_true, predicate;
+  ScalarOperand on_false = 0.0F;
+  bool reverse = false;
+  ReduceCommand reduce_cmd = ReduceCommand::idle;
+  static void fields(auto& self, auto&& visit) {
+    visit("dst", self.dst, Role::write);
+    visit("on_true", self.on_true, Role::read);
+    visit("predicate", self.predicate, Role::read);
+    visit("on_false", self.on_false, Role::read);
+    visit("reverse", self.reverse, Role::value);
+    visit("reduce_cmd", self.reduce_cmd, Role::value);
+  }
+  friend bool operator==(const SelectReduce&, const SelectReduce&) = default;
+};
+
+struct MatchReplace {
+  AccessPattern dst, src;
+  float value = 0;
+  std::optional<AccessPattern> index{};
+  static void fields(auto& self, auto&& visit) {
+    visit("dst", self.dst, Role::write);
+    visit("src", self.src, Role::read);
+    visit("value", self.value, Role::value);
+    visit("index", self.index, Role::write);
+  }
+  friend bool operator==(const MatchReplace&, const MatchReplace&) = default;
+};
+
+struct LoadMask {
+  ShuffleMask mask;
+  static void fields(auto& self, auto&& visit) { visit("mask", self.mask, Role::value); }
+  friend bool operator==(const LoadMask&, const LoadMask&) = default;
 };
 
 // ---- DMA ------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "isa/forms.h"
@@ -33,13 +34,29 @@ enum class CostClass : std::uint8_t {
   tensor_tensor,
   reduce,
   reciprocal,
+  pair,
+  predicated,
+  scan,
+  lane_stream,
+  aggregate,
+  lane_registers,
+  gpsimd_stream,
+  gpsimd_gather,
+  gpsimd_local_gather,
+  gpsimd_partitions,
+  gpsimd_bounds,
+  gpsimd_nonzero,
+  gpsimd_topk,
   dma,
 };
 
 using Operands =
     std::variant<NoOperands, SemaphoreRange, RegisterMove, RegisterAlu, RegisterLoad, RegisterStore,
                  CompareBranch, Write, LoadStationary, Matmul, Activation, TableLoad, Destination, Unary,
-                 Memset, TensorScalar, TensorTensor, TensorReduce, DmaCopy>;
+                 Memset, TensorScalar, TensorTensor, TensorReduce, CopyPredicated, ScalarTensorTensor,
+                 Dropout, TensorScalarReduce, TensorScalarCumulative, TensorTensorScan, RangeSelect,
+                 SelectReduce, MatchReplace, LoadMask, Iota, AffineSelect, Gather, LocalGather,
+                 PartitionReduce, NonzeroWithCount, TopK, Source, DmaCopy>;
 
 struct Wait {
   std::uint8_t semaphore = 0;
@@ -115,12 +132,22 @@ int lanes(const Operands& operands);
 
 AccessPattern as_pattern(const PointerOperand& pointer, int partitions);
 
+// The pattern of one of its lanes.
+inline AccessPattern one_lane(AccessPattern pattern, int lane) {
+  pattern.partition = static_cast<std::uint8_t>(pattern.partition + lane);
+  pattern.partitions = 1;
+  return pattern;
+}
+
 namespace detail {
 template <typename Visit>
 struct AccessVisitor {
   Visit& visit;
   int lane_count;
   void operator()(std::string_view, const AccessPattern& p, Role role) { visit(p, role); }
+  void operator()(std::string_view, const std::optional<AccessPattern>& p, Role role) {
+    if (p) visit(*p, role);
+  }
   void operator()(std::string_view, const MemoryOperand& m, Role role) {
     std::visit([&](const auto& p) { visit(p, role); }, m);
   }
@@ -134,6 +161,13 @@ struct AccessVisitor {
 
 template <typename Visit>
 void for_each_access(const Instruction& instruction, Visit&& visit) {
+  if (const auto* nonzero = std::get_if<NonzeroWithCount>(&instruction.operands)) {
+    for (const auto& [pattern, role] : {std::pair{nonzero->src, Role::read}, {nonzero->dst, Role::write}}) {
+      for (int lane = 0; lane < pattern.partitions; lane += NonzeroWithCount::lane_step)
+        visit(one_lane(pattern, lane), role);
+    }
+    return;
+  }
   for_each_field(instruction.operands, detail::AccessVisitor<Visit>{visit, lanes(instruction.operands)});
 }
 

@@ -27,6 +27,9 @@ void move_operand(Operand& operand, const Program& program) {
 struct Mover {
   const Program* program;
   void operator()(std::string_view, AccessPattern& p, Role) const { move_operand(p, *program); }
+  void operator()(std::string_view, std::optional<AccessPattern>& p, Role) const {
+    if (p) move_operand(*p, *program);
+  }
   void operator()(std::string_view, MemoryOperand& m, Role) const { move(m); }
   void operator()(std::string_view, ScalarOperand& s, Role) const {
     if (auto* p = std::get_if<PointerOperand>(&s)) move_operand(*p, *program);

@@ -39,9 +39,15 @@ constexpr std::string_view declarations =
     ".sbuf x : f32[128, 512]\n"
     ".sbuf y : f32[128, 512]\n"
     ".sbuf z : f32[128, 512]\n"
+    ".sbuf i : i32[128, 512]\n"
     ".sbuf b : bf16[128, 512]\n"
     ".sbuf w : bf16[128, 128]\n"
     ".sbuf s : f32[128, 1]\n"
+    ".sbuf u : u8[128, 512]\n"
+    ".sbuf v : f32[128, 8]\n"
+    ".sbuf k : u32[128, 8]\n"
+    ".sbuf st : f32[128, 6]\n"
+    ".sbuf av : f32[128, 2]\n"
     ".psum acc : f32[128, 512]\n";
 
 const Semantics& semantics_of(const InstructionInfo& row) { return rows[&row - all_instructions().data()]; }
@@ -85,6 +91,30 @@ std::string_view cost_words(CostClass cost) {
     case CostClass::reduce:
       return "one cycle per source element of a partition, half for bf16 add and max (datasheet 6.6.1)";
     case CostClass::reciprocal: return "eight cycles per element of a partition (datasheet 6.5.4)";
+    case CostClass::pair:
+      return "one cycle per element of a partition with one input in PSUM, two with both in SBUF (datasheet "
+             "6.5.3)";
+    case CostClass::predicated:
+      return "one cycle per element of a partition with one input in PSUM, two with both in SBUF (datasheet "
+             "6.3.2, 6.6.8)";
+    case CostClass::scan: return "two cycles per element of a partition (datasheet 6.6.4)";
+    case CostClass::lane_stream:
+      return "one cycle per element of a partition; one more instruction when reduce_res is given (datasheet "
+             "6.14)";
+    case CostClass::aggregate: return "13 cycles per triple of a partition (datasheet 6.6.6)";
+    case CostClass::lane_registers: return "64 cycles (datasheet 6.3.4, 6.7)";
+    case CostClass::gpsimd_stream: return "150 cycles and one per element of a partition (datasheet 6.8)";
+    case CostClass::gpsimd_gather:
+      return "150 cycles per 512 elements of a partition and eight per element (datasheet 6.8.4, assumed)";
+    case CostClass::gpsimd_local_gather:
+      return "150 cycles and, for indices of e elements of b bytes, (28 + 4 e) / (4 min(4 / b, e)) per index "
+             "(datasheet 6.8.3)";
+    case CostClass::gpsimd_partitions:
+      return "300 cycles and eight per element of a partition (datasheet 6.6.9, assumed)";
+    case CostClass::gpsimd_bounds: return "150 cycles and eight per element (datasheet 6.8.5, assumed)";
+    case CostClass::gpsimd_nonzero:
+      return "150 cycles and four per element of a partition (datasheet 6.8.6, assumed)";
+    case CostClass::gpsimd_topk: return "150 + 4 n + k cycles (datasheet 6.8.7)";
     case CostClass::dma: return "by descriptors and bytes, outside the engine (datasheet 7.5)";
   }
   return "";
@@ -111,7 +141,16 @@ std::string choices(E chosen) {
 // The type of an operand, with its default, in words.
 struct OperandWords {
   std::string operator()(const AccessPattern&) const { return "tile in SBUF or PSUM"; }
+  std::string operator()(const std::optional<AccessPattern>&) const {
+    return "tile in SBUF or PSUM, may be left out";
+  }
+  std::string operator()(const ShuffleMask&) const {
+    return "list of 32 source lanes, 255: unchanged; default all 0";
+  }
   std::string operator()(const MemoryOperand&) const { return "tile or tensor in HBM"; }
+  std::string operator()(const AffineDims&) const {
+    return "[[step, count], ...], at most four, slowest first; default []: one value";
+  }
   std::string operator()(Register) const { return "register"; }
   std::string operator()(const IntOperand&) const { return "integer or register"; }
   std::string operator()(BranchTarget) const { return "label"; }

@@ -20,6 +20,10 @@ template <typename Form>
 bool form(const InstructionInfo& row) {
   return std::holds_alternative<Form>(default_operands(row.opcode));
 }
+template <Opcode... opcodes>
+bool is(const InstructionInfo& row) {
+  return ((row.opcode == opcodes) || ...);
+}
 bool any(const InstructionInfo&) { return true; }
 bool dma(const InstructionInfo& row) { return row.is_dma(); }
 bool has_memory(const InstructionInfo& row) { return has<AccessPattern>(row) || has<MemoryOperand>(row); }
@@ -29,8 +33,57 @@ bool compute(const InstructionInfo& row) {
 }
 bool tensor_engine(const InstructionInfo& row) { return form<LoadStationary>(row) || form<Matmul>(row); }
 bool lane_wise(const InstructionInfo& row) { return compute(row) && !tensor_engine(row); }
+// One kind of gpsimd instruction each has operands of different sizes by its meaning.
+bool sized_by_meaning(const InstructionInfo& row) {
+  return form<Gather>(row) || form<LocalGather>(row) || form<NonzeroWithCount>(row) || form<TopK>(row) ||
+         is<Opcode::sequence_bounds>(row);
+}
+bool gather(const InstructionInfo& row) { return form<Gather>(row) || form<LocalGather>(row); }
+bool processors(const InstructionInfo& row) { return form<LocalGather>(row) || form<TopK>(row); }
+bool across_partitions(const InstructionInfo& row) {
+  return form<PartitionReduce>(row) || is<Opcode::sequence_bounds>(row);
+}
+bool random_state(const InstructionInfo& row) {
+  return is<Opcode::rand_set_state, Opcode::rand_get_state>(row);
+}
+// ---- of the vector engine
+bool scalar_stages(const InstructionInfo& row) {
+  return form<TensorScalar>(row) || form<ScalarTensorTensor>(row) || form<TensorScalarReduce>(row) ||
+         form<TensorScalarCumulative>(row);
+}
+bool running_reductions(const InstructionInfo& row) {
+  return form<TensorScalarReduce>(row) || form<TensorScalarCumulative>(row);
+}
+bool two_streams(const InstructionInfo& row) {
+  return form<ScalarTensorTensor>(row) || form<TensorTensorScan>(row);
+}
+bool arithmetic_forms(const InstructionInfo& row) { return two_streams(row) || running_reductions(row); }
+bool result_forms(const InstructionInfo& row) {
+  return form<TensorScalarReduce>(row) || form<RangeSelect>(row);
+}
+bool accumulating(const InstructionInfo& row) {
+  return running_reductions(row) || form<RangeSelect>(row) || form<SelectReduce>(row);
+}
+bool predicated_forms(const InstructionInfo& row) {
+  return form<CopyPredicated>(row) || form<SelectReduce>(row);
+}
+bool bit_movers(const InstructionInfo& row) {
+  return form<CopyPredicated>(row) || is<Opcode::stream_shuffle, Opcode::transpose>(row);
+}
+bool statistics(const InstructionInfo& row) { return is<Opcode::bn_stats, Opcode::bn_aggr>(row); }
+bool index_writers(const InstructionInfo& row) {
+  return is<Opcode::find_index8>(row) || form<MatchReplace>(row);
+}
+bool searching(const InstructionInfo& row) { return is<Opcode::max8>(row) || index_writers(row); }
+bool eight_wide(const InstructionInfo& row) { return searching(row) || is<Opcode::match_value_load>(row); }
+bool own_sizes(const InstructionInfo& row) { return statistics(row) || eight_wide(row); }
+
+bool equal_partitions(const InstructionInfo& row) {
+  return lane_wise(row) && !form<PartitionReduce>(row) && !is<Opcode::stream_shuffle>(row);
+}
 bool equal_elements(const InstructionInfo& row) {
-  return compute(row) && !form<TensorReduce>(row) && !form<LoadStationary>(row) && !form<Destination>(row);
+  return compute(row) && !sized_by_meaning(row) && !own_sizes(row) && !form<TensorReduce>(row) &&
+         !form<LoadStationary>(row) && !form<Destination>(row);
 }
 bool alu(const InstructionInfo& row) { return has<AluOp>(row) && !row.is_control(); }
 bool register_instruction(const InstructionInfo& row) {
@@ -89,6 +142,8 @@ check::Context::Context(const Instruction& i, Engine e, const Target& t, const P
     using T = std::decay_t<decltype(field)>;
     if constexpr (std::is_same_v<T, AccessPattern>) {
       add({name, field, role, false});
+    } else if constexpr (std::is_same_v<T, std::optional<AccessPattern>>) {
+      if (field) add({name, *field, role, false});
     } else if constexpr (std::is_same_v<T, MemoryOperand>) {
       if (const auto* on = std::get_if<AccessPattern>(&field)) add({name, *on, role, false});
       if (const auto* in = std::get_if<HbmPattern>(&field)) {

@@ -17,6 +17,8 @@ void for_each_register(const Operands& operands, Visit&& visit) {
       visit(name, field);
     } else if constexpr (std::is_same_v<T, AccessPattern>) {
       pattern(field);
+    } else if constexpr (std::is_same_v<T, std::optional<AccessPattern>>) {
+      if (field) pattern(*field);
     } else if constexpr (std::is_same_v<T, MemoryOperand>) {
       std::visit(pattern, field);
     } else if constexpr (std::is_same_v<T, ScalarOperand> || std::is_same_v<T, IntOperand>) {

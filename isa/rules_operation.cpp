@@ -72,8 +72,15 @@ struct Stage {
   AluOp op;
   const ScalarOperand& scalar;
 };
-std::array<Stage, 2> stages(const TensorScalar& t) {
-  return {{{"scalar0", t.op0, t.scalar0}, {"scalar1", t.op1, t.scalar1}}};
+// The operators with a scalar, whatever the form.
+std::vector<Stage> stages(const Operands& operands) {
+  if (const auto* t = std::get_if<TensorScalar>(&operands))
+    return {{"scalar0", t->op0, t->scalar0}, {"scalar1", t->op1, t->scalar1}};
+  if (const auto* t = std::get_if<ScalarTensorTensor>(&operands)) return {{"scalar0", t->op0, t->scalar0}};
+  if (const auto* t = std::get_if<TensorScalarReduce>(&operands)) return {{"scalar0", t->op0, t->scalar0}};
+  if (const auto* t = std::get_if<TensorScalarCumulative>(&operands))
+    return {{"scalar0", t->op0, t->scalar0}};
+  return {};
 }
 
 bool is_zero(const ScalarOperand& scalar) {
@@ -135,6 +142,8 @@ void matmul_one_bank(Context& c) {
 // ---- operators ------------------------------------------------------------------------------
 
 void operator_engine(Context& c) {
+  // Has a list of its own: partition_operator.
+  if (std::holds_alternative<PartitionReduce>(c.instruction.operands)) return;
   const bool tensor_tensor = std::holds_alternative<TensorTensor>(c.instruction.operands);
   for_each_operator(c.instruction.operands, [&](std::string_view field, AluOp op) {
     const EngineSet engines = operator_engines(op, c.target.generation, tensor_tensor);
@@ -172,7 +181,7 @@ void binary_operator(Context& c) {
 }
 
 void scalar_presence(Context& c) {
-  for (const Stage& s : stages(c.operands<TensorScalar>())) {
+  for (const Stage& s : stages(c.instruction.operands)) {
     if (is_unary(s.op) && !is_zero(s.scalar)) {
       c.broken(s.name, "is given, but {} takes none", name(s.op));
     } else if (!is_unary(s.op) && std::holds_alternative<std::monostate>(s.scalar)) {
@@ -182,7 +191,7 @@ void scalar_presence(Context& c) {
 }
 
 void scalar_kind(Context& c) {
-  for (const Stage& s : stages(c.operands<TensorScalar>())) {
+  for (const Stage& s : stages(c.instruction.operands)) {
     if (is_unary(s.op)) continue;
     const auto* f = std::get_if<float>(&s.scalar);
     const auto* i = std::get_if<std::int32_t>(&s.scalar);

@@ -65,8 +65,15 @@ struct FieldText {
   int lanes;
 
   std::string operator()(const AccessPattern& p) const { return print_pattern(p); }
+  std::string operator()(const std::optional<AccessPattern>& p) const {
+    return p ? print_pattern(*p) : "none";
+  }
+  std::string operator()(const ShuffleMask& m) const {
+    return fmt::format("[{}]", fmt::join(m.source, ", "));
+  }
   std::string operator()(const HbmPattern& p) const { return print_pattern(p, program); }
   std::string operator()(const PointerOperand& p) const { return print_pattern(as_pattern(p, lanes)); }
+  std::string operator()(const AffineDims& a) const { return print_dims(a.dims); }
   std::string operator()(std::monostate) const { return "none"; }
   std::string operator()(Register r) const { return r.present() ? print_register(r) : "none"; }
   std::string operator()(BranchTarget t) const { return fmt::format("L{}", t.index); }

@@ -25,6 +25,7 @@ constexpr std::array<std::string_view, 6> table_set_names = {"any", "exp_log", "
                                                              "sin_arctan"};
 constexpr std::array<std::string_view, 5> reduce_command_names = {"idle", "reset", "reduce", "reset_reduce",
                                                                   "load_reduce"};
+constexpr std::array<std::string_view, 2> threshold_type_names = {"drop_rate", "keep_rate"};
 constexpr std::array<std::string_view, 4> axes_names = {"X", "XY", "XYZ", "XYZW"};
 constexpr std::array<std::string_view, 3> dge_mode_names = {"static", "software", "hardware"};
 constexpr std::array<std::string_view, 7> comparison_names = {"always", "lt", "le", "eq", "ne", "ge", "gt"};
@@ -41,6 +42,7 @@ template <> Names names<AluOp>() { return alu_op_names; }
 template <> Names names<ActivationFunction>() { return activation_names; }
 template <> Names names<TableSet>() { return table_set_names; }
 template <> Names names<ReduceCommand>() { return reduce_command_names; }
+template <> Names names<ThresholdType>() { return threshold_type_names; }
 template <> Names names<Axes>() { return axes_names; }
 template <> Names names<DgeMode>() { return dge_mode_names; }
 template <> Names names<Comparison>() { return comparison_names; }

@@ -55,6 +55,9 @@ enum class TableSet : std::uint8_t { any, exp_log, sqrt_rsqrt, reciprocal, gelu,
 // What `activation` does with the accumulator register of each lane (datasheet 6.4.1, 6.6).
 enum class ReduceCommand : std::uint8_t { idle, reset, reduce, reset_reduce, load_reduce };
 
+// Whether the threshold of `dropout` is the probability of dropping or of keeping an element.
+enum class ThresholdType : std::uint8_t { drop_rate, keep_rate };
+
 // The free dimensions a reduction consumes, from the fastest (datasheet 3.1).
 enum class Axes : std::uint8_t { X, XY, XYZ, XYZW };
 

@@ -109,14 +109,15 @@ void exec::activation(const Activation& f, Engine, State& state) {
   leave_groups(f.dst, state);
 }
 
-void exec::read_accumulator(const Destination& f, Engine, State& state) {
+void exec::read_accumulator(const Destination& f, Engine engine, State& state) {
   Operand dst("read_accumulator", "dst", f.dst, state);
   if (dst.elements() != 1) {
     throw Fault(FaultKind::program, "", "read_accumulator: dst has {} elements per partition, expected 1",
                 dst.elements());
   }
+  const auto& accumulators = engine == Engine::vector ? state.vector_accumulators : state.scalar_accumulators;
   BlockBytes raw;
-  dst.write(Block{0, dst.lanes(), 0, 1}, state.scalar_accumulators.data() + f.dst.partition, raw);
+  dst.write(Block{0, dst.lanes(), 0, 1}, accumulators.data() + f.dst.partition, raw);
   leave_groups(f.dst, state);
 }
 

@@ -10,7 +10,10 @@
 #include <optional>
 #include <vector>
 
+#include "emu/data/lane_random.h"
 #include "emu/data/memory.h"
+#include "emu/data/stochastic_rounding.h"
+#include "emu/data/xorwow.h"
 #include "isa/program.h"
 
 namespace ncemu {
@@ -21,6 +24,10 @@ struct Stationary {
   DType dtype = DType::f32;
   std::vector<float> values;
 };
+
+// The vector engine's match registers of a lane (datasheet 6.7).
+inline constexpr int match_registers = 8;
+using MatchValues = std::array<float, match_registers>;
 
 // Something about values that is legal and worth a warning. At most one of a kind per instruction.
 struct DataEvent {
@@ -42,8 +49,14 @@ struct State {
   Stationary stationary;
   PsumGroups groups;
   std::array<float, 128> scalar_accumulators{};  // datasheet 1.2; of destination partition p [assumed]
+  std::array<Xorwow, 128> gpsimd_generators = initial_generators();  // datasheet 6.9; of partition p
+  std::array<float, 128> vector_accumulators{};  // datasheet 6.6; of destination partition p [assumed]
+  std::array<std::optional<MatchValues>, 128> match_values;  // of source partition p [assumed]
+  std::optional<ShuffleMask> shuffle_mask;                   // datasheet 6.3.4
+  std::array<std::uint32_t, 128> vector_random = seeded_lanes(0);
   std::optional<TableSet> resident_table;
   std::function<void(const DataEvent&)> on_event;  // may be empty
+  std::optional<StochasticRounding> stochastic_rounding;  // absent: to nearest even
 
   // Room for one matmul, kept between instructions.
   std::vector<float> moving_values, product;

@@ -84,6 +84,7 @@ void resolve_pattern(Pattern& p, const Registers& registers, const Program& prog
 // fp32 or as an integer by what is done with it).
 bool scalars_are_integers(const Operands& operands) {
   if (const auto* fill = std::get_if<Memset>(&operands)) return is_integer(fill->dst.dtype);
+  if (const auto* copy = std::get_if<CopyPredicated>(&operands)) return is_integer(copy->dst.dtype);
   bool bitvec = false;
   for_each_field(operands, [&](std::string_view, const auto& field, Role) {
     if constexpr (std::is_same_v<std::decay_t<decltype(field)>, AluOp>) bitvec = bitvec || is_bitvec(field);
@@ -98,6 +99,9 @@ struct Resolver {
 
   void operator()(std::string_view name, AccessPattern& p, Role) const {
     resolve_pattern(p, registers, program, name);
+  }
+  void operator()(std::string_view name, std::optional<AccessPattern>& p, Role) const {
+    if (p) resolve_pattern(*p, registers, program, name);
   }
   void operator()(std::string_view name, MemoryOperand& m, Role) const {
     std::visit([&](auto& p) { resolve_pattern(p, registers, program, name); }, m);
@@ -120,6 +124,9 @@ struct Finder {
   bool& found;
   void operator()(std::string_view, const AccessPattern& p, Role) const {
     found = found || p.index.present();
+  }
+  void operator()(std::string_view, const std::optional<AccessPattern>& p, Role) const {
+    found = found || (p && p->index.present());
   }
   void operator()(std::string_view, const MemoryOperand& m, Role) const {
     std::visit([&](const auto& p) { found = found || p.index.present(); }, m);

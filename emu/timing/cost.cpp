@@ -33,23 +33,37 @@ bool is_16bit_float(const AccessPattern& p) { return p.dtype == DType::bf16 || p
 struct Streams {
   std::int64_t elements = 0;
   double stride_factor = 1;
+  bool only_reads_apart = false;  // the factor comes from operands that are read
   bool pointer = false;  // a [P,1] operand is fetched before the stream
+  bool result = false;   // a [P,1] result is read out of the accumulators after the stream
   bool dynamic = false;  // an operand's address is in a register
 };
 
 Streams streams(const Instruction& instruction, const MachineConfig& m) {
   Streams s;
-  for_each_field(instruction.operands, [&](std::string_view, const auto& field, Role) {
+  bool writes_apart = false;
+  const auto look = [&](const AccessPattern& pattern, Role role) {
+    s.elements = std::max(s.elements, pattern.elements());
+    if (std::abs(distance(pattern)) > m.stream.stride_bytes) {
+      s.stride_factor = m.stream.stride_factor;
+      writes_apart = writes_apart || role == Role::write;
+    }
+    s.dynamic = s.dynamic || pattern.index.present();
+  };
+  for_each_field(instruction.operands, [&](std::string_view, const auto& field, Role role) {
     using Field = std::decay_t<decltype(field)>;
     if constexpr (std::is_same_v<Field, AccessPattern>) {
-      s.elements = std::max(s.elements, field.elements());
-      if (std::abs(distance(field)) > m.stream.stride_bytes) s.stride_factor = m.stream.stride_factor;
-      s.dynamic = s.dynamic || field.index.present();
+      look(field, role);
+    }
+    if constexpr (std::is_same_v<Field, std::optional<AccessPattern>>) {
+      if (field) look(*field, role);
     }
     if constexpr (std::is_same_v<Field, ScalarOperand>) {
-      s.pointer = s.pointer || std::holds_alternative<PointerOperand>(field);
+      bool& pointer = role == Role::write ? s.result : s.pointer;
+      pointer = pointer || std::holds_alternative<PointerOperand>(field);
     }
   });
+  s.only_reads_apart = s.stride_factor != 1 && !writes_apart;
   return s;
 }
 
@@ -92,6 +106,27 @@ double reduce_k(const TensorReduce& i, const MachineConfig& m) {
   return bf16 && (i.op == AluOp::add || i.op == AluOp::max) ? m.vector.reduce_bf16_k : 1;
 }
 
+// One input only runs at full rate: a fill, or a source beside its predicate in another memory (datasheet
+// 6.3.2, 6.6.8).
+double predicated_k(const Operands& operands, const MachineConfig& m) {
+  const auto in_sbuf = [](const AccessPattern& a, const AccessPattern& b) {
+    return is_sbuf(a) && is_sbuf(b);
+  };
+  if (const auto* copy = std::get_if<CopyPredicated>(&operands)) {
+    return copy->src && in_sbuf(*copy->src, copy->predicate) ? m.vector.pair_sbuf_k : 1;
+  }
+  const auto& select = std::get<SelectReduce>(operands);
+  return in_sbuf(select.on_true, select.predicate) ? m.vector.pair_sbuf_k : 1;
+}
+
+// Datasheet 6.5.3; the fast form takes pairs of elements.
+double scalar_pair_k(const ScalarTensorTensor& i, const MachineConfig& m) {
+  if (!is_sbuf(i.src0) || !is_sbuf(i.src1)) return 1;
+  const bool bf16 = i.src0.dtype == DType::bf16 && i.src1.dtype == DType::bf16;
+  const bool fast = bf16 && i.op0 == AluOp::subtract && i.op1 == AluOp::mult && i.src0.elements() % 2 == 0;
+  return fast ? m.vector.pair_sbuf_bf16_k : m.vector.pair_sbuf_k;
+}
+
 double memset_k(const Memset& i, const MachineConfig& m) {
   const auto* real = std::get_if<float>(&i.value);
   const auto* whole_number = std::get_if<std::int32_t>(&i.value);
@@ -100,13 +135,26 @@ double memset_k(const Memset& i, const MachineConfig& m) {
 }
 
 Parts on_vector(const Streams& s, double k, int partitions, const MachineConfig& m) {
+  // Measured reads of elements far apart cost v3 its performance mode and nothing more.
+  const bool measured_read = s.only_reads_apart && m.timing.mode == TimingMode::measured;
+  const double stride_factor = measured_read ? m.vector.strided_read_factor : s.stride_factor;
   Parts p;
-  p.stream = whole(k * static_cast<double>(s.elements) * s.stride_factor);
+  p.stream = whole(k * static_cast<double>(s.elements) * stride_factor);
   p.interval =
       interval_of(p.stream, m.vector.ii_gap + (s.pointer ? m.vector.ptr_gap : 0), m.vector.min_ii, m);
   p.latency = m.vector.l0 + (s.pointer ? m.vector.ptr_l0 : 0);
   p.latency -= saving(partitions, m.vector.few_lanes, m.vector.few_lanes_saving, p.latency);
+  if (s.result) {  // as one more instruction of one element (datasheet 6.0.2)
+    const Cycles read_out = interval_of(1, m.vector.ii_gap, m.vector.min_ii, m);
+    p.interval += read_out;
+    p.latency += read_out;
+  }
   return p;
+}
+
+// Mask, match values and seed: a few words, whatever the shape.
+Parts load_lane_registers(const MachineConfig& m) {
+  return {.interval = m.vector.register_load, .stream = 0, .latency = m.vector.register_load};
 }
 
 Parts memset_on_vector(const Memset& i, const Streams& s, const MachineConfig& m) {
@@ -151,6 +199,32 @@ Parts on_gpsimd(const Streams& s, double k, const MachineConfig& m) {
   p.latency = m.gpsimd.start;
   p.interval = p.latency + p.stream;
   return p;
+}
+
+// The start is paid once in the latency; further ones belong to the stream.
+Parts gpsimd_cycles(double cycles, std::int64_t starts, const MachineConfig& m) {
+  Parts p;
+  p.stream = (starts - 1) * m.gpsimd.start + whole(cycles);
+  p.latency = m.gpsimd.start;
+  p.interval = p.latency + p.stream;
+  return p;
+}
+
+// Datasheet 6.8.3: the elements, stretched by the overhead of each index and by how many elements fit a
+// word of 32 bits.
+double local_gather_cycles(const LocalGather& i, const MachineConfig& m) {
+  const double run = i.num_elem_per_idx;
+  const double elements = static_cast<double>(i.valid_indices()) * run;
+  const double busy = m.gpsimd.local_gather_rate * std::max(1.0, run);
+  const double stretch = (m.gpsimd.local_gather_overhead + busy) / busy;
+  const double together = std::min(4.0 / size_of(i.dst.dtype), std::max(1.0, run));
+  return m.gpsimd.local_gather_divides != 0 ? elements * together / stretch : elements * stretch / together;
+}
+
+Parts n_gather(const Gather& i, const MachineConfig& m) {
+  const std::int64_t elements = i.dst.elements();
+  const std::int64_t groups = (elements + m.gpsimd.n_gather_group - 1) / m.gpsimd.n_gather_group;
+  return gpsimd_cycles(m.gpsimd.n_gather_k * static_cast<double>(elements), groups, m);
 }
 
 double gpsimd_k(AluOp op0, AluOp op1, double otherwise, const MachineConfig& m) {
@@ -243,7 +317,10 @@ Cost cost(const Instruction& instruction, Engine engine, const MachineConfig& m)
       p = on_scalar(i.dst, i.src, true, s, m);
       break;
     }
-    case CostClass::read_acc: p = read_accumulator(std::get<Destination>(operands), m); break;
+    case CostClass::read_acc:
+      p = engine == Engine::vector ? on_vector(s, 1, lanes(operands), m)
+                                   : read_accumulator(std::get<Destination>(operands), m);
+      break;
     case CostClass::copy: {
       const auto& i = std::get<Unary>(operands);
       p = engine == Engine::gpsimd   ? on_gpsimd(s, m.gpsimd.k, m)
@@ -273,6 +350,43 @@ Cost cost(const Instruction& instruction, Engine engine, const MachineConfig& m)
     case CostClass::reduce: {
       const auto& i = std::get<TensorReduce>(operands);
       p = on_vector(s, reduce_k(i, m), i.dst.partitions, m);
+      break;
+    }
+    case CostClass::pair: {
+      const auto& i = std::get<ScalarTensorTensor>(operands);
+      p = on_vector(s, scalar_pair_k(i, m), i.dst.partitions, m);
+      break;
+    }
+    case CostClass::predicated: p = on_vector(s, predicated_k(operands, m), lanes(operands), m); break;
+    case CostClass::scan: p = on_vector(s, m.vector.scan_k, lanes(operands), m); break;
+    case CostClass::lane_stream:  // of gpsimd: rng
+      p = engine == Engine::gpsimd ? on_gpsimd(s, m.gpsimd.k, m) : on_vector(s, 1, lanes(operands), m);
+      break;
+    case CostClass::aggregate: p = on_vector(s, m.vector.aggregate_k, lanes(operands), m); break;
+    case CostClass::lane_registers: p = load_lane_registers(m); break;
+    case CostClass::gpsimd_stream: p = on_gpsimd(s, m.gpsimd.k, m); break;
+    case CostClass::gpsimd_gather: p = n_gather(std::get<Gather>(operands), m); break;
+    case CostClass::gpsimd_local_gather:
+      p = gpsimd_cycles(local_gather_cycles(std::get<LocalGather>(operands), m), 1, m);
+      break;
+    case CostClass::gpsimd_partitions: {
+      const double cycles = m.gpsimd.partition_reduce_k * static_cast<double>(s.elements) * s.stride_factor;
+      p = gpsimd_cycles(cycles, m.gpsimd.partition_starts, m);
+      break;
+    }
+    case CostClass::gpsimd_bounds: {
+      const auto n = static_cast<double>(std::get<Unary>(operands).src.elements());
+      p = gpsimd_cycles(m.gpsimd.bounds_k * n * s.stride_factor, 1, m);
+      break;
+    }
+    case CostClass::gpsimd_nonzero: {
+      const auto n = static_cast<double>(std::get<NonzeroWithCount>(operands).src.elements());
+      p = gpsimd_cycles(m.gpsimd.nonzero_k * n * s.stride_factor, 1, m);
+      break;
+    }
+    case CostClass::gpsimd_topk: {
+      const auto& i = std::get<TopK>(operands);
+      p = gpsimd_cycles(m.gpsimd.topk_k * i.n + m.gpsimd.topk_result_k * i.k, 1, m);
       break;
     }
     case CostClass::reciprocal: p = on_vector(s, m.vector.reciprocal_k, lanes(operands), m); break;

@@ -56,6 +56,25 @@ class FieldReader {
     }
   }
 
+  void read(const Expression& e, std::optional<AccessPattern>& field) {
+    field.reset();
+    if (!is_none(e)) read(e, field.emplace());
+  }
+
+  // [0, 1, ..., 31]
+  void read(const Expression& e, ShuffleMask& field) {
+    if (e.kind != ExpressionKind::list || e.arguments.size() != field.source.size()) {
+      stop(e.where,
+           fmt::format("{}, found {}", expected(fmt::format("a list of {} lanes", field.source.size())),
+                       e.kind == ExpressionKind::list ? fmt::format("{} of them", e.arguments.size())
+                                                      : "something else"));
+    }
+    for (std::size_t i = 0; i < field.source.size(); ++i) {
+      field.source[i] = static_cast<std::uint8_t>(
+          evaluator_.integer_within(*e.arguments[i], fmt::format("lane {} of the mask", i), 0, 255));
+    }
+  }
+
   void read(const Expression& e, MemoryOperand& field) {
     const Value v = evaluator_.evaluate(e);
     evaluator_.blame_ = e.where;
@@ -102,10 +121,12 @@ class FieldReader {
     }
   }
 
-  // Integers stay integers for the bitvec class and for a memset of an integer type.
+  // Integers stay integers for the bitvec class and where a value fills an integer type.
   bool takes_integers() const {
     if (operator_) return is_bitvec(*operator_);
-    return destination_ && is_integer(*destination_) && instruction_.row->cost == CostClass::memset;
+    const bool fills = instruction_.row->opcode == Opcode::memset ||
+                       instruction_.row->opcode == Opcode::tensor_copy_predicated;
+    return fills && destination_ && is_integer(*destination_);
   }
 
   // 32 bits, with or without sign.
@@ -156,6 +177,19 @@ class FieldReader {
     const Value v = evaluator_.evaluate(e);
     if (!is_number(v) && !std::holds_alternative<FloatBits>(v)) wrong(e, "a number", v);
     field = evaluator_.single(e, v);
+  }
+
+  // [[step, num], ...], slowest first.
+  void read(const Expression& e, AffineDims& field) {
+    const auto dimensions = evaluator_.raw_dimensions(e);
+    for (std::size_t i = 0; i < dimensions.size(); ++i) {
+      const auto [step, count] = dimensions[dimensions.size() - 1 - i];
+      if (step < std::numeric_limits<std::int32_t>::min() || step > std::numeric_limits<std::int32_t>::max())
+        stop(e.where, fmt::format("a step fits 32 bits, found {}", step));
+      if (count < 1 || count > 65535)
+        stop(e.where, fmt::format("a count is between 1 and 65535, found {}", count));
+      field.dims[i] = {static_cast<std::int32_t>(step), static_cast<std::uint16_t>(count)};
+    }
   }
 
   void read(const Expression& e, DType& field) { field = evaluator_.type(e); }

@@ -68,6 +68,13 @@ std::vector<Instruction> golden_instructions() {
                              .op1 = AluOp::subtract,
                              .scalar1 = Register{5},
                              .reverse1 = true};
+  const auto row_of = [&](std::uint32_t offset) {
+    return chip(sbuf, DType::f32, 0, 128, offset, {{1, 512}});
+  };
+  ShuffleMask mask;
+  mask.source[0] = ShuffleMask::keep;
+  for (std::uint8_t lane = 1; lane < 32; ++lane)
+    mask.source[lane] = lane < 16 ? lane : static_cast<std::uint8_t>(47 - lane);
   return {
       make(Opcode::event_semaphore, NoOperands{}, {3, Comparison::ge, true, 7},
            {4, UpdateOperation::sem_add_imm, UpdateWhen::complete, 500}),
@@ -95,6 +102,76 @@ std::vector<Instruction> golden_instructions() {
       make(Opcode::tensor_reduce, TensorReduce{chip(sbuf, DType::f32, 0, 128, 0, {{1, 2}}),
                                                chip(psum, DType::f32, 0, 128, 0, {{1, 4}, {4, 3}, {12, 2}}),
                                                AluOp::max, Axes::XY, true}),
+      make(Opcode::tensor_copy_predicated,
+           CopyPredicated{.dst = chip(sbuf, DType::f32, 0, 64, 0, {{1, 100}}),
+                          .predicate = chip(psum, DType::u16, 64, 64, 8, {{1, 100}}),
+                          .src = chip(sbuf, DType::f32, 0, 64, 4096, {{2, 100}}),
+                          .reverse = true}),
+      make(Opcode::scalar_tensor_tensor,
+           ScalarTensorTensor{.dst = chip(sbuf, DType::bf16, 0, 128, 0, {{1, 512}}),
+                              .src0 = chip(psum, DType::f32, 0, 128, 0, {{1, 512}}),
+                              .src1 = chip(sbuf, DType::f32, 0, 128, 64, {{1, 512}}),
+                              .op0 = AluOp::subtract,
+                              .scalar0 = PointerOperand{sbuf, DType::f32, 0, 12},
+                              .reverse0 = true,
+                              .op1 = AluOp::mult}),
+      make(Opcode::dropout, Dropout{row_of(0), row_of(2048), 0.5F, ThresholdType::keep_rate}),
+      make(Opcode::tensor_scalar_reduce,
+           TensorScalarReduce{.dst = row_of(0),
+                              .src = row_of(2048),
+                              .op0 = AluOp::mult,
+                              .scalar0 = 2.0F,
+                              .reduce_op = AluOp::max,
+                              .reduce_cmd = ReduceCommand::reduce,
+                              .reduce_res = PointerOperand{psum, DType::f32, 0, 16},
+                              .negate = true}),
+      make(Opcode::tensor_scalar_cumulative,
+           TensorScalarCumulative{.dst = row_of(0),
+                                  .src = row_of(2048),
+                                  .op0 = AluOp::add,
+                                  .scalar0 = -1.0F,
+                                  .op1 = AluOp::subtract,
+                                  .scalar1 = Register{5},
+                                  .reduce_cmd = ReduceCommand::load_reduce}),
+      make(Opcode::tensor_tensor_scan,
+           TensorTensorScan{.dst = row_of(0),
+                            .src0 = chip(psum, DType::f32, 0, 128, 0, {{1, 512}}),
+                            .src1 = chip(sbuf, DType::f32, 0, 128, 64, {{0, 512}}),
+                            .reverse1 = true,
+                            .initial = 1.0F}),
+      make(Opcode::range_select, RangeSelect{.dst = chip(sbuf, DType::bf16, 0, 128, 0, {{1, 512}}),
+                                             .src = chip(psum, DType::f32, 0, 128, 0, {{1, 512}}),
+                                             .bound0 = PointerOperand{sbuf, DType::f32, 0, 0},
+                                             .bound1 = PointerOperand{sbuf, DType::f32, 0, 4},
+                                             .range_start = 512}),
+      make(Opcode::select_reduce,
+           SelectReduce{row_of(0), chip(psum, DType::f32, 0, 128, 0, {{1, 512}}),
+                        chip(sbuf, DType::u8, 0, 128, 4096, {{1, 512}}), -1.0F, true, ReduceCommand::reduce}),
+      make(Opcode::match_replace8,
+           MatchReplace{row_of(0), row_of(0), -1.0F, chip(sbuf, DType::u16, 0, 128, 2048, {{1, 8}})}),
+      make(Opcode::load_mask, LoadMask{mask}),
+      make(Opcode::iota, Iota{chip(sbuf, DType::i32, 0, 128, 0, {{1, 512}}),
+                              AffineDims{{{{2, 128}, {-70000, 4}}}}, 100, -10}),
+      make(Opcode::affine_select,
+           AffineSelect{chip(sbuf, DType::bf16, 64, 64, 0, {{1, 512}}),
+                        chip(sbuf, DType::f32, 64, 64, 4096, {{1, 512}}), AffineDims{{{{-1, 512}}}}, -3, 1,
+                        Comparison::ge, Register{9}}),
+      make(Opcode::local_gather, LocalGather{chip(sbuf, DType::u16, 0, 32, 0, {{1, 80}}),
+                                             chip(sbuf, DType::u16, 0, 32, 1024, {{1, 500}}),
+                                             chip(sbuf, DType::u16, 0, 32, 4096, {{1, 2}}), 4, 20}),
+      make(Opcode::n_gather, Gather{chip(sbuf, DType::f32, 0, 128, 0, {{1, 12}}),
+                                    chip(sbuf, DType::f32, 0, 128, 64, {{3, 100}}),
+                                    chip(sbuf, DType::u32, 0, 128, 4096, {{1, 12}})}),
+      make(Opcode::tensor_partition_reduce,
+           PartitionReduce{chip(sbuf, DType::f32, 32, 1, 0, {{1, 12}}),
+                           chip(sbuf, DType::bf16, 0, 128, 64, {{1, 12}}), AluOp::average}),
+      make(Opcode::nonzero_with_count,
+           NonzeroWithCount{chip(sbuf, DType::i32, 0, 128, 0, {{1, 13}}),
+                            chip(sbuf, DType::f32, 0, 128, 64, {{1, 12}}), -512, 7}),
+      make(Opcode::topk,
+           TopK{chip(sbuf, DType::bf16, 0, 64, 0, {{1, 4}}), chip(sbuf, DType::u32, 0, 64, 64, {{1, 4}}),
+                chip(sbuf, DType::bf16, 0, 64, 4096, {{1, 500}}), 7990, 50}),
+      make(Opcode::rand_set_state, Source{chip(sbuf, DType::u32, 0, 128, 0, {{1, 6}})}),
       make(Opcode::dma_copy,
            DmaCopy{chip(sbuf, DType::f32, 0, 128, 0, {{1, 512}}), rows, 3, DgeMode::software}, {},
            {16, UpdateOperation::sem_inc, UpdateWhen::complete, 0}),
@@ -194,7 +271,10 @@ TEST_CASE("100,000 random legal instructions survive encoding and decoding") {
       seen.insert(instruction.opcode);
     }
     CHECK(different == 0);
-    CHECK(seen.size() == all_instructions().size());
+    const auto exists = [&](const InstructionInfo& row) {
+      return !row.engines(random.program().target.generation).empty();
+    };
+    CHECK(std::ranges::count_if(all_instructions(), exists) == static_cast<std::ptrdiff_t>(seen.size()));
   }
 }
 

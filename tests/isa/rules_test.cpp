@@ -8,46 +8,15 @@
 
 #include "isa/codec.h"
 #include "isa/fault.h"
+#include "tests/isa/rules_case.h"
+#include "tests/isa/rules_gpsimd_cases.h"
+#include "tests/isa/rules_vector_cases.h"
 #include "tests/support/random_instruction.h"
 
 using namespace ncemu;
+using namespace ncemu::rule_cases;
 
 namespace {
-
-AccessPattern tile(Space space, DType dtype, int partition, int partitions, std::uint32_t offset,
-                   std::vector<Dim> dims = {}) {
-  AccessPattern p;
-  p.space = space;
-  p.dtype = dtype;
-  p.partition = static_cast<std::uint8_t>(partition);
-  p.partitions = static_cast<std::uint8_t>(partitions);
-  p.offset = offset;
-  std::copy(dims.begin(), dims.end(), p.dims.begin());
-  return p;
-}
-AccessPattern sbuf(int partitions = 128, std::uint16_t n = 512, DType dtype = DType::f32) {
-  return tile(Space::sbuf, dtype, 0, partitions, 0, {{1, n}});
-}
-AccessPattern psum(int partitions = 128, std::uint16_t n = 512, DType dtype = DType::f32) {
-  return tile(Space::psum, dtype, 0, partitions, 0, {{1, n}});
-}
-AccessPattern indexed(AccessPattern p) {
-  p.index = Register{1};
-  p.index_step = 1;
-  return p;
-}
-HbmPattern row(std::int64_t offset, std::uint32_t n, DType dtype = DType::f32) {
-  HbmPattern p;
-  p.dtype = dtype;
-  p.offset = offset;
-  p.dims[0] = {1, n};
-  return p;
-}
-
-HbmPattern of_input(HbmPattern p) {
-  p.tensor = 1;
-  return p;
-}
 
 // A program with a scratch tensor x and an input w, both f32[128, 512], and streams of four instructions.
 Program program() {
@@ -62,18 +31,6 @@ Program program() {
   for (auto& stream : p.streams) stream.resize(4);
   return p;
 }
-
-struct Case {
-  std::string_view rule;  // a part of its sentence, enough to name it
-  std::string_view machine;
-  Engine engine;
-  Opcode opcode;
-  Operands operands;
-  std::string operand;  // of the violation
-  std::string message;  // the whole
-  Wait wait = {};
-  Update update = {};
-};
 
 std::vector<Violation> check(const Case& c) {
   Instruction i;
@@ -92,11 +49,7 @@ std::vector<Violation> check(Opcode opcode, Operands operands, Engine engine,
   return check(Case{"", machine, engine, opcode, std::move(operands), "", ""});
 }
 
-constexpr Engine T = Engine::tensor, V = Engine::vector, S = Engine::scalar, G = Engine::gpsimd,
-                 Y = Engine::sync;
-
-// One instruction for each rule; it breaks that rule and, unless its message is about several, no other.
-std::vector<Case> cases() {
+std::vector<Case> common_cases() {
   const auto activation = [](auto change) {
     Activation a;
     a.dst = a.src = sbuf();
@@ -307,6 +260,13 @@ std::vector<Case> cases() {
       {"address window", "trn1", Y, Opcode::write, Write{1, 0x04000000, 0, 0, 0}, "address0",
        "is 0x4000000, expected a multiple of 4 below 0x4000000"},
   };
+}
+
+// One instruction for each rule; it breaks that rule and, unless its message is about several, no other.
+std::vector<Case> cases() {
+  std::vector<Case> all = common_cases();
+  for (const auto& more : {vector_cases(), gpsimd_cases()}) all.insert(all.end(), more.begin(), more.end());
+  return all;
 }
 
 bool names_rule(std::string_view sentence, std::string_view part) {

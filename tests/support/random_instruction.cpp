@@ -61,6 +61,11 @@ struct RandomInstructions::Fill {
     if (row.opcode == Opcode::load_stationary) elements = 1 + r.below(128);
     if (row.opcode == Opcode::read_accumulator) elements = 1;
     if (row.is_control()) partitions = 1, elements = 1;
+    if (row.opcode == Opcode::rand_set_state || row.opcode == Opcode::rand_get_state) elements = 6;
+    if (row.opcode == Opcode::sequence_bounds) partitions = 1, elements = 2 * (1 + r.below(300));
+    if (row.opcode == Opcode::topk || row.opcode == Opcode::local_gather) partitions = 16U << r.below(4);
+    if (row.opcode == Opcode::topk) elements = 1 + r.below(64);
+    if (row.opcode == Opcode::local_gather) elements = 1 + r.below(16);
   }
 
   template <typename E>
@@ -120,6 +125,14 @@ struct RandomInstructions::Fill {
   std::uint8_t start(unsigned count) {
     return static_cast<std::uint8_t>(count > 64 ? 0 : count > 32 ? 64 * r.below(2) : 32 * r.below(4));
   }
+  void operator()(std::string_view name, std::optional<AccessPattern>& p, Role role) {
+    p.reset();
+    if (r.chance(70)) (*this)(name, p.emplace(), role);
+  }
+  void operator()(std::string_view, ShuffleMask& m, Role) {
+    for (std::uint8_t& lane : m.source)
+      lane = static_cast<std::uint8_t>(r.chance(10) ? ShuffleMask::keep : r.below(ShuffleMask::lanes));
+  }
   void operator()(std::string_view name, MemoryOperand& m, Role role) {
     if (r.chance(50)) {
       (*this)(name, m.emplace<AccessPattern>(), role);
@@ -151,6 +164,7 @@ struct RandomInstructions::Fill {
       }
     }
   }
+  void operator()(std::string_view, AffineDims& a, Role) { dimensions(a.dims, elements); }
   void operator()(std::string_view, IntOperand& i, Role) {
     r.chance(50) ? i = any_int() : i = any_register();
   }
@@ -163,6 +177,8 @@ struct RandomInstructions::Fill {
   void operator()(std::string_view, std::uint8_t& n, Role) {
     n = static_cast<std::uint8_t>(r.chance(50) ? r.below(16) : r.below(256));
   }
+  void operator()(std::string_view, std::int32_t& n, Role) { n = any_int(); }
+  void operator()(std::string_view, std::uint16_t& n, Role) { n = static_cast<std::uint16_t>(r.random_()); }
   void operator()(std::string_view, std::uint32_t& n, Role) {
     n = static_cast<std::uint32_t>(r.random_()) & 0x03FFFFFC;
   }
@@ -192,6 +208,8 @@ void RandomInstructions::repair(Operands& operands, Engine engine) {
       if (bitwise) field.dtype = any_of(DType::i8, DType::i16, DType::i32, DType::u8, DType::u16, DType::u32);
       // Whatever the type became: aligned.
       field.offset -= field.offset % 4;
+    } else if constexpr (std::is_same_v<std::decay_t<decltype(field)>, std::optional<AccessPattern>>) {
+      if (field) field->offset -= field->offset % 4;
     }
   });
   if (auto* m = std::get_if<Matmul>(&operands)) {
@@ -222,10 +240,161 @@ void RandomInstructions::repair(Operands& operands, Engine engine) {
       kept = static_cast<std::uint16_t>(kept * red->src.dims[d].count);
     }
     red->dst.dims = {Dim{1, kept}};
+  } else if (auto* select = std::get_if<AffineSelect>(&operands)) {
+    select->cmp = any_of(Comparison::gt, Comparison::ge, Comparison::eq, Comparison::ne);
+    if (!std::holds_alternative<Register>(select->on_false)) select->on_false = any_float();
+  } else if (auto* gather = std::get_if<Gather>(&operands)) {
+    gather->src.dtype = gather->dst.dtype;
+    gather->index.dtype = DType::u32;
+  } else if (auto* local = std::get_if<LocalGather>(&operands)) {
+    local->num_elem_per_idx = static_cast<std::uint8_t>(1U << below(6));
+    const auto there = static_cast<std::uint64_t>(16 * local->index.elements());
+    local->num_valid_indices = static_cast<std::uint16_t>(chance(20) ? 0 : 1 + below(there));
+    local->dst.dims = {Dim{1, static_cast<std::uint16_t>(local->valid_indices() * local->num_elem_per_idx)}};
+    local->src.dtype = local->dst.dtype;
+    local->index.dtype = DType::u16;
+  } else if (auto* partitions = std::get_if<PartitionReduce>(&operands)) {
+    const bool bits = is_bitvec(partitions->op);
+    partitions->op =
+        bits ? any_of(AluOp::bitwise_and, AluOp::bitwise_or) : any_of(AluOp::add, AluOp::average, AluOp::max);
+    partitions->dst.partitions = 1;
+  } else if (auto* nonzero = std::get_if<NonzeroWithCount>(&operands)) {
+    nonzero->dst.dims = {Dim{1, static_cast<std::uint16_t>(nonzero->src.elements() + 1)}};
+    nonzero->dst.dtype = DType::i32;
+    nonzero->src.dtype = any_of(DType::f32, DType::i32);
+  } else if (auto* topk = std::get_if<TopK>(&operands)) {
+    topk->n =
+        static_cast<std::uint32_t>(8 + below(static_cast<std::uint64_t>(16 * topk->src.elements() - 7)));
+    topk->k = static_cast<std::uint32_t>(1 + below(topk->n));
+    topk->dst.dims = topk->indices.dims = {Dim{1, static_cast<std::uint16_t>(topk->columns())}};
+    topk->dst.dtype = topk->src.dtype = DType::bf16;
+    topk->indices.dtype = DType::u32;
   } else if (auto* branch = std::get_if<CompareBranch>(&operands)) {
     if (branch->op == Comparison::always) branch->a = {}, branch->b = 0;
   } else if (auto* w = std::get_if<Write>(&operands)) {
     w->count = static_cast<std::uint8_t>(1 + below(2));
+  }
+}
+
+// The vector engine's own instructions.
+void RandomInstructions::repair_vector(Opcode opcode, Operands& operands) {
+  const auto any_of = [&](auto... values) {
+    const std::common_type_t<decltype(values)...> all[] = {values...};
+    return all[below(sizeof...(values))];
+  };
+  const auto arithmetic = [&] {
+    return any_of(AluOp::add, AluOp::subtract, AluOp::mult, AluOp::max, AluOp::min);
+  };
+  const auto number = [&](ScalarOperand& s) {
+    if (auto* pointer = std::get_if<PointerOperand>(&s)) {
+      pointer->dtype = DType::f32;
+    } else if (!std::holds_alternative<Register>(s)) {
+      s = any_float();
+    }
+  };
+  const auto one_column = [&](ScalarOperand& s) {
+    if (!std::holds_alternative<PointerOperand>(s)) s = std::monostate{};
+  };
+  const auto stage = [&](AluOp& op, ScalarOperand& s) {
+    op = arithmetic();
+    number(s);
+    if (chance(30)) op = any_of(AluOp::bypass, AluOp::abs), s = std::monostate{};
+  };
+  const auto any_command = [&] {
+    return any_of(ReduceCommand::idle, ReduceCommand::reset, ReduceCommand::reduce,
+                  ReduceCommand::reset_reduce);
+  };
+  const auto columns = [](AccessPattern& p, std::uint16_t n) { p.dims = {Dim{1, n}}; };
+  auto* unary = std::get_if<Unary>(&operands);
+  if (auto* c = std::get_if<CopyPredicated>(&operands)) {
+    c->predicate.dtype = any_of(DType::u8, DType::u16, DType::u32);
+    if (c->src) {
+      c->src->dtype = c->dst.dtype;
+      c->value = std::monostate{};
+    } else if (!std::holds_alternative<Register>(c->value)) {
+      c->value = any_float();
+      if (is_integer(c->dst.dtype) && chance(50)) c->value = static_cast<std::int32_t>(random_());
+    }
+  } else if (auto* p = std::get_if<ScalarTensorTensor>(&operands)) {
+    stage(p->op0, p->scalar0);
+    p->op1 = arithmetic();
+  } else if (auto* d = std::get_if<Dropout>(&operands)) {
+    number(d->threshold);
+  } else if (auto* r = std::get_if<TensorScalarReduce>(&operands)) {
+    stage(r->op0, r->scalar0);
+    r->reduce_op = arithmetic();
+    r->reduce_cmd = any_command();
+    one_column(r->reduce_res);
+  } else if (auto* u = std::get_if<TensorScalarCumulative>(&operands)) {
+    stage(u->op0, u->scalar0);
+    u->op1 = arithmetic();
+    u->reduce_cmd = any_of(ReduceCommand::reduce, ReduceCommand::reset_reduce, ReduceCommand::load_reduce);
+    number(u->scalar1);
+    if (u->reduce_cmd != ReduceCommand::load_reduce) u->scalar1 = std::monostate{};
+  } else if (auto* s = std::get_if<TensorTensorScan>(&operands)) {
+    s->op0 = arithmetic();
+    s->op1 = arithmetic();
+    number(s->initial);
+  } else if (auto* g = std::get_if<RangeSelect>(&operands)) {
+    g->comp0 = any_of(AluOp::is_equal, AluOp::is_ge, AluOp::is_gt);
+    g->comp1 = any_of(AluOp::is_le, AluOp::is_lt);
+    for (ScalarOperand* bound : {&g->bound0, &g->bound1}) {
+      if (!std::holds_alternative<PointerOperand>(*bound)) *bound = PointerOperand{};
+      number(*bound);
+    }
+    g->reduce_cmd = any_command();
+    one_column(g->reduce_res);
+  } else if (auto* e = std::get_if<SelectReduce>(&operands)) {
+    e->predicate.dtype = any_of(DType::i8, DType::u8, DType::i16, DType::u16);
+    e->reduce_cmd = any_command();
+    number(e->on_false);
+  } else if (auto* m = std::get_if<MatchReplace>(&operands)) {
+    if (m->index) {
+      columns(*m->index, 8);
+      m->index->dtype = any_of(DType::u16, DType::u32);
+    }
+  } else if (opcode == Opcode::bn_stats) {
+    columns(unary->dst, 6);
+  } else if (opcode == Opcode::bn_aggr) {
+    columns(unary->dst, 2);
+    columns(unary->src, static_cast<std::uint16_t>(3 * (1 + below(100))));
+  } else if (opcode == Opcode::max8 || opcode == Opcode::find_index8) {
+    columns(unary->dst, 8);
+    if (opcode == Opcode::find_index8) unary->dst.dtype = any_of(DType::u16, DType::u32);
+  } else if (opcode == Opcode::match_value_load) {
+    columns(std::get<Source>(operands).src, 8);
+  } else if (opcode == Opcode::set_rng_seed) {
+    auto& seed = std::get<Source>(operands).src;
+    columns(seed, 1);
+    seed.partitions = 1;
+    seed.dtype = DType::u32;
+  } else if (opcode == Opcode::rng) {
+    std::get<Destination>(operands).dst.dtype = any_of(DType::i8, DType::u16, DType::u32, DType::i32);
+  } else if (opcode == Opcode::stream_shuffle) {
+    unary->src.dtype = unary->dst.dtype;
+  } else if (opcode == Opcode::transpose) {
+    unary->src.dtype = unary->dst.dtype;
+    for (AccessPattern* side : {&unary->dst, &unary->src}) {
+      side->partitions = static_cast<std::uint8_t>(side->partitions > 64   ? 128
+                                                   : side->partitions > 32 ? 64
+                                                                           : 32);
+      columns(*side, 96);
+    }
+  }
+}
+
+// Forms that several instructions share.
+void RandomInstructions::repair(Opcode opcode, Operands& operands) {
+  repair_vector(opcode, operands);
+  if (opcode == Opcode::sequence_bounds) {
+    auto& u = std::get<Unary>(operands);
+    u.dst.dtype = chance(50) ? DType::f32 : DType::i32;
+    u.src.dtype = chance(50) ? DType::f32 : DType::i32;
+    u.src.dims = {Dim{1, static_cast<std::uint16_t>(u.dst.elements() / 2)}};
+  } else if (opcode == Opcode::rand_set_state) {
+    std::get<Source>(operands).src.dtype = DType::u32;
+  } else if (opcode == Opcode::rand_get_state) {
+    std::get<Destination>(operands).dst.dtype = DType::u32;
   }
 }
 
@@ -267,6 +436,7 @@ RandomInstructions::Sample RandomInstructions::next(const InstructionInfo& row) 
     sample.instruction.operands = default_operands(row.opcode);
     for_each_field(sample.instruction.operands, Fill(*this, row, sample.engine));
     repair(sample.instruction.operands, sample.engine);
+    repair(row.opcode, sample.instruction.operands);
     add_semaphores(sample.instruction, row.is_dma());
     violations.clear();
     check_instruction(sample.instruction, sample.engine, program_.target, &program_, violations);

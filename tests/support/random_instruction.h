@@ -33,6 +33,8 @@ class RandomInstructions {
  private:
   struct Fill;
   void repair(Operands& operands, Engine engine);
+  void repair(Opcode opcode, Operands& operands);
+  void repair_vector(Opcode opcode, Operands& operands);
   void add_semaphores(Instruction& instruction, bool dma);
 
   std::mt19937_64 random_;

@@ -94,8 +94,9 @@ class Generator {
     spec.shape = {128, 2, 8};
     spec.array = {array_elements};
     array_ = b_.tile(spec);
-    // Every matmul needs a stationary operand; every stream knows the chosen element.
+    // Every matmul needs a stationary operand, every shuffle a mask; every stream knows the chosen element.
     load_stationary();
+    load_mask();
     if (!options_.registers) return;
     const auto element = static_cast<std::int32_t>(below(array_elements));
     for (const Engine e : all_engines) b_.emit(Opcode::register_move, RegisterMove{chosen, element}, e);
@@ -165,7 +166,7 @@ class Generator {
   // ---- instructions
 
   void instruction() {
-    switch (below(16)) {
+    switch (below(19)) {
       case 0:
       case 1:
       case 2: transfer(); break;
@@ -181,6 +182,9 @@ class Generator {
       case 12:
       case 13: combine(); break;
       case 14: reduce(); break;
+      case 15:
+      case 16: vector_only(); break;
+      case 17: on_gpsimd(); break;
       default: options_.registers ? registers() : copy(); break;
     }
   }
@@ -307,6 +311,122 @@ class Generator {
     r.dst = operand({s.partitions, 2}, true).pattern();
     r.op = pick({AluOp::add, AluOp::max});
     b_.emit(Opcode::tensor_reduce, r);
+  }
+
+  void load_mask() {
+    LoadMask m;
+    for (std::uint8_t& lane : m.mask.source)
+      lane = static_cast<std::uint8_t>(chance(10) ? ShuffleMask::keep : below(ShuffleMask::lanes));
+    b_.emit(Opcode::load_mask, m);
+  }
+
+  // Instructions with results in hidden registers, partial writes and second destinations.
+  void vector_only() {
+    const Shape s = shape();
+    const auto predicate = [&] { return part(sbuf_[1].as(DType::u16), s).pattern(); };
+    const auto command = [&] {
+      return pick({ReduceCommand::idle, ReduceCommand::reduce, ReduceCommand::reset_reduce});
+    };
+    switch (below(8)) {
+      case 0: {
+        TensorTensorScan f;
+        f.dst = operand(s, true).pattern();
+        f.src0 = operand(s, true).pattern();
+        f.src1 = operand(s, false).pattern();
+        if (chance(50)) f.initial = lane_values(s);
+        b_.emit(Opcode::tensor_tensor_scan, f);
+        return;
+      }
+      case 1: {
+        TensorScalarReduce f;
+        f.dst = operand(s, true).pattern();
+        f.src = operand(s, true).pattern();
+        f.op0 = AluOp::add;
+        f.scalar0 = lane_values(s);
+        f.reduce_cmd = command();
+        if (chance(60)) f.reduce_res = lane_values(s);
+        b_.emit(Opcode::tensor_scalar_reduce, f);
+        return;
+      }
+      case 2: {
+        ScalarTensorTensor f;
+        f.dst = operand(s, true).pattern();
+        f.src0 = operand(s, true).pattern();
+        f.src1 = operand(s, false).pattern();
+        f.scalar0 = lane_values(s);
+        b_.emit(Opcode::scalar_tensor_tensor, f);
+        return;
+      }
+      case 3: {
+        SelectReduce f;
+        f.dst = operand(s, true).pattern();
+        f.on_true = operand(s, true).pattern();
+        f.predicate = predicate();
+        f.reduce_cmd = command();
+        b_.emit(Opcode::select_reduce, f);
+        b_.emit(Opcode::read_accumulator, Destination{part_of_column(s).pattern()}, Engine::vector);
+        return;
+      }
+      case 4: {
+        CopyPredicated f;
+        f.dst = part(sbuf_[0], s).pattern();
+        f.predicate = predicate();
+        if (chance(50)) {
+          f.src = part(sbuf_[2], s).pattern();
+        } else {
+          f.value = static_cast<float>(below(4));
+        }
+        b_.emit(Opcode::tensor_copy_predicated, f);
+        return;
+      }
+      case 5: {
+        const Shape quadrant{ShuffleMask::lanes, s.elements};
+        b_.emit(Opcode::stream_shuffle,
+                Unary{part(sbuf_[0], quadrant).pattern(), part(psum_[0], quadrant).pattern()});
+        return;
+      }
+      case 6: b_.emit(Opcode::rng, Destination{part(sbuf_[2].as(DType::u32), s).pattern()}); return;
+      default: {
+        TensorScalarCumulative f;
+        f.dst = operand(s, true).pattern();
+        f.src = operand(s, true).pattern();
+        f.reduce_cmd = pick({ReduceCommand::reduce, ReduceCommand::reset_reduce});
+        b_.emit(Opcode::tensor_scalar_cumulative, f);
+      }
+    }
+  }
+
+  // What only gpsimd has; small numbers, so that sums stay exact.
+  void on_gpsimd() {
+    const Shape s = shape();
+    AffineDims pattern;
+    pattern.dims[0] = {static_cast<std::int32_t>(below(5)) - 2, static_cast<std::uint16_t>(s.elements)};
+    const auto offset = static_cast<std::int32_t>(below(9)) - 4;
+    switch (below(4)) {
+      case 0: b_.emit(Opcode::iota, Iota{operand(s, false).pattern(), pattern, offset, 1}); break;
+      case 1: {
+        AffineSelect select{operand(s, false).pattern(), operand(s, false).pattern(), pattern, offset, -1};
+        select.cmp = pick({Comparison::gt, Comparison::eq});
+        select.on_false = 3.0F;
+        b_.emit(Opcode::affine_select, select);
+        break;
+      }
+      case 2: {
+        const AccessPattern dst = operand({1, s.elements}, false).pattern();
+        b_.emit(Opcode::tensor_partition_reduce,
+                PartitionReduce{dst, operand(s, false).pattern(), AluOp::max});
+        break;
+      }
+      default: {  // indices that lie inside: the places of the elements themselves
+        const View index = part(chance(50) ? sbuf_[0] : sbuf_[2], s).as(DType::u32);
+        Iota numbers{index.pattern(), pattern, 0, 0};
+        numbers.pattern.dims[0].step = 1;
+        b_.emit(Opcode::iota, numbers);
+        const AccessPattern dst = part(sbuf_[1], s).pattern(), src = part(sbuf_[3], s).pattern();
+        b_.emit(Opcode::n_gather, Gather{dst, src, index.pattern()});
+        break;
+      }
+    }
   }
 
   void registers() {

@@ -293,6 +293,8 @@ class Interpreter {
       resolve_scalar(f->scalar1, is_bitvec(f->op1), engine);
     } else if (auto* m = std::get_if<Memset>(&i.operands)) {
       resolve_scalar(m->value, is_integer(m->dst.dtype), engine);
+    } else if (auto* c = std::get_if<CopyPredicated>(&i.operands)) {
+      resolve_scalar(c->value, is_integer(c->dst.dtype), engine);
     }
     for_each_field(i.operands, field);
     return i;
@@ -325,6 +327,9 @@ class Interpreter {
     pattern.offset = static_cast<std::uint32_t>(std::int64_t{pattern.offset} + shift);
     pattern.index = Register{};
     pattern.index_step = 0;
+  }
+  void resolve_field(std::optional<AccessPattern>& pattern, Engine engine) {
+    if (pattern) resolve_field(*pattern, engine);
   }
   void resolve_field(HbmPattern& pattern, Engine engine) {
     if (!pattern.index.present()) return;

@@ -253,6 +253,107 @@ TEST_CASE("gpsimd does one instruction at a time: 150 cycles and its elements") 
   CHECK(on(tensor_scalar(sbuf(f32, 100), sbuf(f32, 100), 0.0F, AluOp::rsqrt)) == 550);
 }
 
+TEST_CASE("gpsimd's own instructions take their start and the cycles of their formulas (datasheet 6.8)") {
+  const auto take = [](Opcode opcode, Operands operands, Cycles stream) {
+    CAPTURE(info(opcode).mnemonic);
+    const InCycles c = cycles(instruction(opcode, std::move(operands)), Engine::gpsimd, trn2());
+    CHECK(c.stream == stream);
+    CHECK(c.latency == 150);
+    CHECK(c.interval == 150 + stream);
+  };
+  const auto i32 = DType::i32;
+  take(Opcode::iota, Iota{.dst = sbuf(i32, 500), .pattern = {}}, 500);
+  take(Opcode::affine_select, AffineSelect{.dst = sbuf(f32, 500), .src = sbuf(f32, 500), .pattern = {}}, 500);
+  take(Opcode::affine_select, AffineSelect{.dst = sbuf(f32, 500), .src = sbuf(f32, 500, 5), .pattern = {}},
+       1000);
+  take(Opcode::n_gather, Gather{sbuf(f32, 512), sbuf(f32, 9), sbuf(i32, 512)}, 8 * 512);
+  take(Opcode::n_gather, Gather{sbuf(f32, 513), sbuf(f32, 9), sbuf(i32, 513)}, 150 + 8 * 513);
+  take(Opcode::tensor_partition_reduce, PartitionReduce{sbuf(f32, 100), sbuf(f32, 100), AluOp::add},
+       150 + 800);
+  take(Opcode::sequence_bounds, Unary{sbuf(f32, 200), sbuf(f32, 100)}, 800);
+  take(Opcode::nonzero_with_count, NonzeroWithCount{sbuf(i32, 101), sbuf(f32, 100), 0, 0}, 400);
+  take(Opcode::topk, TopK{sbuf(bf16, 4), sbuf(i32, 4), sbuf(bf16, 500), 8000, 64}, 32064);
+  take(Opcode::rand_get_state, Destination{sbuf(DType::u32, 6)}, 6);
+}
+
+TEST_CASE("the overhead of local_gather stretches its stream, or divides it as the formula is printed") {
+  const auto stream = [](DType type, int run, int indices, const char* divides) {
+    MachineConfig m = trn1();
+    set_parameter(m, std::string("gpsimd.local_gather_divides=") + divides);
+    LocalGather g{sbuf(type, run * indices), sbuf(type, 4000), sbuf(DType::u16, 64), 1, 0};
+    g.num_elem_per_idx = static_cast<std::uint8_t>(run);
+    g.num_valid_indices = static_cast<std::uint16_t>(indices);
+    return cycles(instruction(Opcode::local_gather, g), Engine::gpsimd, m).stream;
+  };
+  // Datasheet 6.8.3: 8 cycles per index for e = 1 and 4 bytes, (156 / 128) / 2 per element for 32 and 2
+  // bytes.
+  CHECK(stream(f32, 1, 100, "0") == 800);
+  CHECK(stream(bf16, 32, 100, "0") == 1950);
+  CHECK(stream(bf16, 1, 100, "0") == 800);    // one element of an index, whatever its size
+  CHECK(stream(f32, 1, 100, "1") == 13);      // 100 / 8, rounded up
+  CHECK(stream(bf16, 32, 100, "1") == 5252);  // 3200 * 2 / (156 / 128) = 5251.3
+}
+
+TEST_CASE(
+    "vector instructions with two inputs take two cycles per element when both are in SBUF (6.3.2, 6.5.3)") {
+  const auto stream = [](Opcode opcode, Operands operands) {
+    return cycles(instruction(opcode, std::move(operands)), Engine::vector, trn1()).stream;
+  };
+  const auto pair = [&](AccessPattern src0, AccessPattern src1, AluOp op0, AluOp op1) {
+    ScalarTensorTensor f;
+    f.dst = sbuf(src0.dtype, static_cast<int>(src0.elements()));
+    f.src0 = src0;
+    f.src1 = src1;
+    f.op0 = op0;
+    f.scalar0 = 1.0F;
+    f.op1 = op1;
+    return stream(Opcode::scalar_tensor_tensor, f);
+  };
+  CHECK(pair(sbuf(f32, 512), sbuf(f32, 512), AluOp::subtract, AluOp::mult) == 1024);
+  CHECK(pair(sbuf(f32, 512), psum(f32, 512), AluOp::add, AluOp::add) == 512);
+  CHECK(pair(sbuf(bf16, 512), sbuf(bf16, 512), AluOp::subtract, AluOp::mult) == 512);
+  CHECK(pair(sbuf(bf16, 511), sbuf(bf16, 511), AluOp::subtract, AluOp::mult) == 1022);
+  CHECK(pair(sbuf(bf16, 512), sbuf(bf16, 512), AluOp::mult, AluOp::add) == 1024);
+
+  const AccessPattern mask = sbuf(DType::u8, 512);
+  CHECK(stream(Opcode::tensor_copy_predicated, CopyPredicated{sbuf(f32, 512), mask, sbuf(f32, 512)}) == 1024);
+  CHECK(stream(Opcode::tensor_copy_predicated, CopyPredicated{sbuf(f32, 512), mask, psum(f32, 512)}) == 512);
+  CHECK(stream(Opcode::tensor_copy_predicated, CopyPredicated{sbuf(f32, 512), mask, {}, 1.0F}) == 512);
+  CHECK(stream(Opcode::select_reduce, SelectReduce{sbuf(f32, 512), sbuf(f32, 512), mask}) == 1024);
+  CHECK(stream(Opcode::select_reduce, SelectReduce{sbuf(f32, 512), psum(f32, 512), mask}) == 512);
+}
+
+TEST_CASE("vector instructions along the lane take the cycles of their formulas (datasheet 6.14)") {
+  const auto on = [](Opcode opcode, Operands operands) {
+    return cycles(instruction(opcode, std::move(operands)), Engine::vector, trn1());
+  };
+  CHECK(on(Opcode::tensor_tensor_scan, TensorTensorScan{sbuf(f32, 512), psum(f32, 512), sbuf(f32, 512)})
+            .stream == 1024);
+  CHECK(on(Opcode::bn_stats, Unary{sbuf(f32, 6), sbuf(f32, 512)}).stream == 512);
+  CHECK(on(Opcode::bn_aggr, Unary{sbuf(f32, 2), sbuf(f32, 6)}).stream == 26);  // 13 N / 3
+  CHECK(on(Opcode::max8, Unary{sbuf(f32, 8), sbuf(f32, 512)}).interval == 512 + 64);
+  CHECK(on(Opcode::match_value_load, Source{sbuf(f32, 8)}).interval == 64);
+  CHECK(on(Opcode::load_mask, LoadMask{}).interval == 64);
+  CHECK(on(Opcode::read_accumulator, Destination{sbuf(f32, 1)}).interval == 1 + 64);
+  CHECK(
+      cycles(instruction(Opcode::rng, Destination{sbuf(DType::u32, 100)}), Engine::gpsimd, trn2()).interval ==
+      250);
+}
+
+TEST_CASE("reading the accumulators out costs one more instruction, not the fetch of a [P, 1] operand") {
+  TensorScalarReduce plain{.dst = sbuf(f32, 512), .src = sbuf(f32, 512)};
+  TensorScalarReduce reads = plain;
+  reads.reduce_res = PointerOperand{};
+  for (const MachineConfig& m : {trn1(), trn2(), documented(trn1())}) {
+    const InCycles without = cycles(instruction(Opcode::tensor_scalar_reduce, plain), Engine::vector, m);
+    const InCycles with = cycles(instruction(Opcode::tensor_scalar_reduce, reads), Engine::vector, m);
+    const Cycles one = m.timing.mode == TimingMode::documented ? 64 : 1 + m.vector.ii_gap;
+    CHECK(with.interval == without.interval + one);
+    CHECK(with.latency == without.latency + one);
+    CHECK(with.stream == without.stream);
+  }
+}
+
 TEST_CASE("a copy with an address in a register takes at least 600 cycles") {
   AccessPattern indexed = sbuf(f32, 8);
   indexed.index = Register{2};
