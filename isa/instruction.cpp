@@ -26,7 +26,7 @@ constexpr Order operator|(Order a, Order b) {
 
 constexpr Order T = one(Engine::tensor), V = one(Engine::vector), S = one(Engine::scalar), G = one(Engine::gpsimd),
                 Y = one(Engine::sync);
-constexpr Order ALL = Y | G | S | V | T;
+constexpr Order ALL = Y | G | S | V | T, NONE;
 
 template <typename Form, typename Variant>
 struct IndexOf;
