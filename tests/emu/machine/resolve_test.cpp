@@ -166,3 +166,35 @@ TEST_CASE("an instruction without registers needs no resolving") {
   // What a control instruction computes with stays in the sequencer.
   CHECK_FALSE(needs_resolving(move(3, 1)));
 }
+
+TEST_CASE("an operand that may be left out is moved by its register when it is there") {
+  const Program program = program_with_tile();
+  Registers registers{};
+  registers[3] = 2;
+  CopyPredicated copy{sbuf(0, 64), sbuf(512, 64), indexed(64)};
+  Instruction i = op(Opcode::tensor_copy_predicated, copy);
+  CHECK(needs_resolving(i));
+  resolve(i, registers, program);
+  CHECK(std::get<CopyPredicated>(i.operands).src->offset == 1024 + 2 * 256);
+  copy.src.reset();
+  CHECK_FALSE(needs_resolving(op(Opcode::tensor_copy_predicated, copy)));
+  registers[3] = 4;
+  copy.src = indexed(64);
+  CHECK(complaint(op(Opcode::tensor_copy_predicated, copy), registers, program) ==
+        "src: index r3 = 4 is outside tile 'w' (0 to 3 are inside)");
+}
+
+TEST_CASE(
+    "a register that fills under a predicate is an integer for integer tiles, else the f32 of its bits") {
+  const Program program = program_with_tile();
+  Registers registers{};
+  registers[7] = 0x40000000;
+  CopyPredicated copy{sbuf(0, 64), sbuf(512, 64), {}, Register{7}};
+  Instruction i = op(Opcode::tensor_copy_predicated, copy);
+  resolve(i, registers, program);
+  CHECK(std::get<CopyPredicated>(i.operands).value == ScalarOperand{2.0F});
+  copy.dst.dtype = DType::i32;
+  i = op(Opcode::tensor_copy_predicated, copy);
+  resolve(i, registers, program);
+  CHECK(std::get<CopyPredicated>(i.operands).value == ScalarOperand{0x40000000});
+}
