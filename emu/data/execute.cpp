@@ -40,6 +40,7 @@ constexpr std::array<Run, code_limit> table = make_table();
 void execute(const Instruction& instruction, Engine engine, State& state) {
   const auto code = static_cast<std::size_t>(instruction.opcode);
   ensure(code < code_limit && table[code] != nullptr, "every opcode has a row in the instruction table");
+  if (state.stochastic_rounding) state.stochastic_rounding->begin(engine);
   table[code](instruction, engine, state);
 }
 

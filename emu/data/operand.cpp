@@ -47,6 +47,7 @@ Operand::Operand(std::string_view mnemonic, std::string_view name, const AccessP
   OnChipMemory& memory = pattern.space == Space::sbuf ? state.sbuf : state.psum;
   row_bytes_ = memory.partition_bytes();
   base_ = memory.row(pattern.partition);
+  rounding_ = state.stochastic_rounding ? &*state.stochastic_rounding : nullptr;
 }
 
 const std::byte* Operand::in_place(const Block& block) const {
@@ -89,6 +90,11 @@ void Operand::read(const Block& block, float* to, BlockBytes& raw) const {
 }
 
 void Operand::write(const Block& block, const float* from, BlockBytes& raw) {
+  if (rounding_ != nullptr && is_float(dtype()) && dtype() != DType::f32) {
+    rounding_->convert(dtype(), from, raw.data(), block.lane, block.lanes, block.first, block.count);
+    write(block, raw.data());
+    return;
+  }
   // fp32 too: a NaN is stored as the one of datasheet 4.4, whatever the host made.
   if (const std::byte* here = in_place(block)) {
     from_f32(dtype(), from, row(block.lane) + (here - row(block.lane)), block.size());

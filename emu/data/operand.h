@@ -84,6 +84,7 @@ class Operand {
   Walk walk_;
   std::size_t row_bytes_;
   std::byte* base_;
+  const StochasticRounding* rounding_;  // null: to nearest even
 };
 
 // Not empty and inside its memory or tensor. Throws Fault(program) naming `mnemonic` and `name`.

@@ -32,7 +32,11 @@ Core::Core(const MachineConfig& config, const Program& program, RunOptions optio
     throw Fault(FaultKind::input, program.name, "is made for NeuronCore-v{}, machine {} is a NeuronCore-v{}",
                 program.target.generation, config.target.machine, config.target.generation);
   }
-  if (has_data(options_.mode)) state_.emplace(program);
+  if (has_data(options_.mode)) {
+    state_.emplace(program);
+    if (options_.stochastic_rounding_seed)
+      state_->stochastic_rounding.emplace(*options_.stochastic_rounding_seed);
+  }
   engines_.reserve(engine_count);
   for (const Engine e : all_engines) {
     engines_.emplace_back(e, program.stream(e), machine_);

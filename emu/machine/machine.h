@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@ struct RunOptions {
   Mode mode = Mode::timed;
   std::uint64_t max_instructions = 0;  // 0: no limit
   Ticks max_ticks = 0;                 // 0: no limit
+  std::optional<std::uint64_t> stochastic_rounding_seed;  // absent: to nearest even
   std::function<bool()> interrupted;   // asked now and then; true ends the run with a partial result
   // Replaces a cost before it is used: tests try other legal timings with it.
   std::function<void(const Instruction&, Engine, Cost&)> perturb;

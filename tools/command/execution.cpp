@@ -91,6 +91,7 @@ RunReport execute(const Kernel& kernel, const RunRequest& request, std::FILE* va
   const bool data = has_data(request.mode);
   RunReport report;
   report.mode = request.mode;
+  report.stochastic_rounding_seed = request.stochastic_rounding_seed;
   if (data) {
     report.inputs = load_inputs(program, request.in);
   } else {
@@ -108,6 +109,7 @@ RunReport execute(const Kernel& kernel, const RunRequest& request, std::FILE* va
   RunOptions options;
   options.mode = request.mode;
   options.max_instructions = request.max_instructions;
+  options.stochastic_rounding_seed = request.stochastic_rounding_seed;
   options.interrupted = [&] { return watch.ask(progress.instructions); };
   if (data) {
     options.on_probe = [&](const Probe& probe, State& state) {
@@ -146,7 +148,7 @@ RunReport execute(const Kernel& kernel, const RunRequest& request, std::FILE* va
   }
   if (report.result.instructions == 0) report.failures.emplace_back("the run executed no instruction");
   if (data) {
-    report.failures = coverage.complaints();
+    for (std::string& complaint : coverage.complaints()) report.failures.push_back(std::move(complaint));
     if (!report.failures.empty()) return report;
     report.checked = outputs.compare(machine.state());
     for (const Checked& c : report.checked) {
@@ -154,6 +156,9 @@ RunReport execute(const Kernel& kernel, const RunRequest& request, std::FILE* va
         report.failures.push_back(fmt::format("output '{}': {} ({})", c.tensor, c.text, c.source));
     }
     report.saved = outputs.save(machine.state());
+  }
+  for (const Diagnostic& d : kernel.diagnostics.all()) {
+    if (d.fails_run) report.failures.push_back(d.message);
   }
   return report;
 }

@@ -20,12 +20,14 @@ struct RunRequest {
   std::vector<std::string> in, out, expect, dumps;
   Tolerance tolerance;
   bool bits = false;
-  std::optional<double> max_time;      // seconds of host time
-  std::uint64_t max_instructions = 0;  // 0: no limit
+  std::optional<double> max_time;                         // seconds of host time
+  std::uint64_t max_instructions = 0;                     // 0: no limit
+  std::optional<std::uint64_t> stochastic_rounding_seed;  // absent: to nearest even
 };
 
 struct RunReport {
   Mode mode = Mode::timed;
+  std::optional<std::uint64_t> stochastic_rounding_seed;
   RunResult result;
   std::string message;  // why it ended early; empty if it finished
   Summary summary;

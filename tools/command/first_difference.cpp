@@ -22,6 +22,7 @@ void run_once(const Kernel& kernel, const RunRequest& request, const Effect& eff
   RunOptions options;
   options.mode = Mode::functional;
   options.max_instructions = request.max_instructions;
+  options.stochastic_rounding_seed = request.stochastic_rounding_seed;
   options.interrupted = [&] { return watch.ask(0); };
   options.on_effect = effect;
   Machine machine(kernel.machine, kernel.program, std::move(options));

@@ -188,9 +188,12 @@ std::string report_text(const ReportHead& head, const Kernel& kernel, const RunR
   return line("command", head.command_line) +
          line("machine", fmt::format("{}, configuration {}", kernel.machine.target.machine,
                                      config_hash(kernel.machine))) +
-         line("mode", std::string(mode_name(report.mode))) + input_lines(report) + "\n" +
-         time_lines(kernel, report) + "\n" + engine_table(kernel, report) + "\n" +
-         work_lines(kernel, report) + outcome_lines(report);
+         line("mode", std::string(mode_name(report.mode))) +
+         (report.stochastic_rounding_seed
+              ? line("rounding", fmt::format("stochastic, seed {}", *report.stochastic_rounding_seed))
+              : std::string()) +
+         input_lines(report) + "\n" + time_lines(kernel, report) + "\n" + engine_table(kernel, report) +
+         "\n" + work_lines(kernel, report) + outcome_lines(report);
 }
 
 std::string report_json(const ReportHead& head, const Kernel& kernel, const RunReport& report) {
@@ -203,6 +206,8 @@ std::string report_json(const ReportHead& head, const Kernel& kernel, const RunR
       {"kernel", head.kernel},
       {"machine", {{"name", kernel.machine.target.machine}, {"config_hash", config_hash(kernel.machine)}}},
       {"mode", mode_name(report.mode)},
+      {"stochastic_rounding_seed",
+       report.stochastic_rounding_seed ? Json(*report.stochastic_rounding_seed) : Json()},
       {"status", status_names[static_cast<std::size_t>(report.result.status)]},
       {"partial", report.partial()},
       {"passed", !report.failed()},

@@ -34,6 +34,8 @@ Options run_options() {
       .value("mode", "MODE", "functional, timed (default), timing-only or check")
       .value("max-time", "SECONDS", "ends with a partial report after this much host time")
       .value("max-instructions", "N", "ends with a partial report after N instructions")
+      .value("stochastic-rounding", "SEED",
+             "vector, scalar and gpsimd round float results up or down by chance, from this seed")
       .value("vector-target", "NAME", "host vector code: scalar, avx2, avx3 or best (default); same results");
   options.group("Output")
       .optional_value("json", "FILE", "-",
@@ -66,6 +68,7 @@ RunRequest run_request(const Options& options) {
   request.bits = options.on("bits");
   request.max_time = options.number("max-time");
   request.max_instructions = options.count("max-instructions").value_or(0);
+  request.stochastic_rounding_seed = options.count("stochastic-rounding");
   if (request.bits && (options.has("rtol") || options.has("atol"))) {
     throw Fault(FaultKind::input, "ncemu run", "--bits allows no tolerance: leave out --rtol and --atol");
   }

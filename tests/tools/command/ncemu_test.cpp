@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -462,6 +463,9 @@ TEST_CASE("isa lists every mnemonic and prints pages; an unknown one offers the 
   CHECK(ncemu_run("isa").prints("tensor_scalar"));
   CHECK(ncemu_run("isa matmul").prints("matmul"));
   CHECK(ncemu_run("isa --encoding").code == 0);
+  CHECK(ncemu_run("isa --coverage").prints("nc_find_index8"));
+  CHECK(ncemu_run("isa --coverage --json").prints("\"schema\": \"ncemu.coverage/1\""));
+  CHECK(ncemu_run("isa --json").code == 2);
   const Outcome o = ncemu_run("isa matmull");
   CHECK(o.code == 2);
   CHECK(o.says("matmul"));
@@ -536,4 +540,67 @@ TEST_CASE("a machine too large for the host is no bug of the program") {
       "--set target.sbuf_partition_bytes=2147483647");
   CHECK(outcome.code == 2);
   CHECK(outcome.says("out of memory"));
+}
+
+TEST_CASE("stochastic rounding rounds both ways, repeats with its seed and tells it in the report") {
+  write_source("narrow.nca",
+               ".input x : f32[128, 64]\n"
+               ".output y : bf16[128, 64]\n"
+               ".sbuf a : f32[128, 64]\n"
+               ".sbuf b : bf16[128, 64]\n"
+               "dma_copy a, x\n"
+               "tensor_copy b, a\n"
+               "dma_copy y, b\n");
+  const float value = 1.0F + 1.0F / 512;  // a quarter of a bf16 step above 1
+  write_floats("narrow_x.npy", {128, 64}, std::vector<float>(128 * 64, value));
+  const auto run = [](const std::string& options, const std::string& file) {
+    const Outcome outcome =
+        ncemu_run(fmt::format("run narrow.nca --in x=narrow_x.npy --out y={} {}", file, options));
+    CHECK(outcome.code == 0);
+    return outcome;
+  };
+  CHECK(run("--stochastic-rounding 7", "first.npy").prints("stochastic, seed 7"));
+  run("--stochastic-rounding 7 --mode functional", "again.npy");
+  run("--stochastic-rounding 8", "other.npy");
+  run("", "nearest.npy");
+  const auto bits = [](const std::string& file) {
+    const NpyArray array = read_npy(directory() + "/" + file);
+    std::vector<std::uint16_t> values(128 * 64);
+    std::memcpy(values.data(), array.data.data(), values.size() * 2);
+    return values;
+  };
+  const auto first = bits("first.npy");
+  const auto ones = std::count(first.begin(), first.end(), 0x3F80);
+  const auto above = std::count(first.begin(), first.end(), 0x3F81);
+  CHECK(ones + above == 128 * 64);
+  CHECK(above > 128 * 64 / 5);
+  CHECK(above < 128 * 64 * 3 / 10);
+  CHECK((bits("again.npy") == first));
+  CHECK_FALSE((bits("other.npy") == first));
+  CHECK((bits("nearest.npy") == std::vector<std::uint16_t>(128 * 64, 0x3F80)));
+}
+
+TEST_CASE("C57: overlapping live tiles run, the second's value is read, and the run counts as failed") {
+  write_source("overlap.nca",
+               ".output y : f32[128, 8]\n"
+               ".sbuf first : f32[128, 8] @ offset = 64\n"
+               ".sbuf second : f32[128, 8] @ offset = 64\n"
+               "memset first, value = 1.0\n"
+               "memset second, value = 2.0\n"
+               "dma_copy y, first\n");
+  const Outcome o = ncemu_run("run overlap.nca --out y=overlap.npy");
+  CHECK(o.code == 1);
+  CHECK(o.says("tile 'second' overlaps the live tile 'first'"));
+  const NpyArray y = read_npy(directory() + "/overlap.npy");
+  float value = 0;
+  std::memcpy(&value, y.data.data(), sizeof value);
+  CHECK(value == 2.0F);
+  CHECK(ncemu_run("check overlap.nca").code == 1);
+}
+
+TEST_CASE("a kernel without instructions fails") {
+  write_source("nothing.nca", ".input x : f32[1, 1]\n");
+  const Outcome o = ncemu_run("run nothing.nca --in x=ones");
+  CHECK(o.code == 1);
+  CHECK(o.says("executed no instruction"));
 }
