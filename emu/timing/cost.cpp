@@ -34,9 +34,9 @@ struct Streams {
   std::int64_t elements = 0;
   double stride_factor = 1;
   bool only_reads_apart = false;  // the factor comes from operands that are read
-  bool pointer = false;  // a [P,1] operand is fetched before the stream
-  bool result = false;   // a [P,1] result is read out of the accumulators after the stream
-  bool dynamic = false;  // an operand's address is in a register
+  bool pointer = false;           // a [P,1] operand is fetched before the stream
+  bool result = false;            // a [P,1] result is read out of the accumulators after the stream
+  bool dynamic = false;           // an operand's address is in a register
 };
 
 Streams streams(const Instruction& instruction, const MachineConfig& m) {

@@ -83,6 +83,9 @@ struct DmaEngine {
   std::int64_t bytes = 0;
   std::int64_t descriptors = 0;
   int hbm_accesses = 0;
+  bool posted = false;      // a write that the buffer takes
+  double posted_bytes = 0;  // written and not yet in HBM, at the time below
+  Ticks idle_since = 0;     // the end of the last packet or semaphore write
 };
 
 struct Transfer {
@@ -92,6 +95,7 @@ struct Transfer {
   std::uint8_t queue = 0;
   std::uint8_t open = dma_engine_count;  // engines whose increment is not visible yet
   int hbm_accesses = 0;                  // 2 when it reads and writes HBM
+  bool stores = false;                   // writes HBM and does not read it
 };
 
 enum class Step : std::uint8_t { packet_end, done, free, arrival };
@@ -117,6 +121,7 @@ struct DmaService::Impl {
       : config(machine.dma),
         hbm_bytes_per_ns(machine.hbm.bytes_per_ns),
         per_us(ticks_per_us(machine)),
+        write_buffer(machine.timing.mode == TimingMode::measured ? machine.dma.write_buffer_bytes : 0),
         t_sem(ticks_from_ns(machine, machine.dma.t_sem_ns)),
         tail_load(ticks_from_ns(machine, machine.dma.tail_load_ns)),
         tail_store(ticks_from_ns(machine, machine.dma.tail_store_ns)),
@@ -134,6 +139,7 @@ struct DmaService::Impl {
     const TransferId id = first_transfer + static_cast<TransferId>(transfers.size());
     Transfer& made = transfers.emplace_back();
     made.hbm_accesses = (work->hbm_read > 0 ? 1 : 0) + (work->hbm_written > 0 ? 1 : 0);
+    made.stores = work->hbm_written > 0 && work->hbm_read == 0;
     made.tail = work->shortest_run < config.tail_run_bytes ? tail_short
                 : work->hbm_written > 0                    ? tail_store
                                                            : tail_load;
@@ -156,6 +162,7 @@ struct DmaService::Impl {
       case Step::done: event = finish(entry); break;
       case Step::free:
         engines[entry.engine].occupied = false;
+        engines[entry.engine].idle_since = now;
         consider(entry.engine);
         break;
     }
@@ -198,9 +205,17 @@ struct DmaService::Impl {
     }
   }
 
+  // The write buffer empties while the engine has nothing else to do, at its share of the core's rate.
+  void drain_posted(DmaEngine& engine) const {
+    if (engine.posted_bytes == 0) return;
+    const double idle_ns = static_cast<double>(now - engine.idle_since) * 1000 / static_cast<double>(per_us);
+    engine.posted_bytes = std::max(0.0, engine.posted_bytes - idle_ns * config.c_core / dma_engine_count);
+  }
+
   // The next queue's turn: a packet of its oldest transfer, or that transfer's semaphore write.
   void choose(std::uint8_t e) {
     DmaEngine& engine = engines[e];
+    drain_posted(engine);
     const unsigned turn = (engine.queue + 1U) % queue_count;
     const std::uint16_t rotated = std::rotr(engine.waiting, static_cast<int>(turn));
     engine.queue =
@@ -220,14 +235,26 @@ struct DmaService::Impl {
     engine.bytes = engine.descriptors * run.bytes;
     engine.begin = now;
     engine.hbm_accesses = transfer(job.transfer).hbm_accesses;
+    engine.posted = transfer(job.transfer).stores && post(engine);
+    if (engine.posted) return;
     ++moving;
     hbm_accesses += engine.hbm_accesses;
   }
 
+  // Writes are posted: a buffer takes them at the engine's own peak, beside the rates that all share, until
+  // it is full (measured rows: short stores, against long ones at the rate of loads).
+  bool post(DmaEngine& engine) const {
+    const double with_this = engine.posted_bytes + static_cast<double>(engine.bytes);
+    if (with_this > static_cast<double>(write_buffer)) return false;
+    engine.posted_bytes = with_this;
+    return true;
+  }
+
   // Datasheet 7.5: t_desc = O_DESC + bytes / R_ENG(n), with the HBM budget as a factor on the rate.
   Ticks packet_time(const DmaEngine& engine) const {
-    double rate = std::min(config.r_peak, config.c_core / moving);
-    if (engine.hbm_accesses > 0) rate = std::min(rate, hbm_bytes_per_ns / hbm_accesses);
+    double rate = config.r_peak;
+    if (!engine.posted) rate = std::min(rate, config.c_core / moving);
+    if (!engine.posted && engine.hbm_accesses > 0) rate = std::min(rate, hbm_bytes_per_ns / hbm_accesses);
     const double count = static_cast<double>(engine.descriptors);
     const Ticks shortest = ticks_from_ns(per_us, count * config.desc_min_ns);
     return std::max(shortest, ticks_from_bytes(per_us, static_cast<double>(engine.bytes), rate,
@@ -236,8 +263,10 @@ struct DmaService::Impl {
 
   Event end_packet(const Entry& entry) {
     DmaEngine& engine = engines[entry.engine];
-    --moving;
-    hbm_accesses -= engine.hbm_accesses;
+    if (!engine.posted) {
+      --moving;
+      hbm_accesses -= engine.hbm_accesses;
+    }
     Job& job = engine.queues[engine.queue].front();
     const Event event{.kind = Event::Kind::packet,
                       .transfer = job.transfer,
@@ -255,6 +284,7 @@ struct DmaService::Impl {
       end_job(entry.engine, transfer(job.transfer).tail);
     } else {
       engine.occupied = false;
+      engine.idle_since = now;
       consider(entry.engine);
     }
     return event;
@@ -286,7 +316,9 @@ struct DmaService::Impl {
 
   const MachineConfig::DmaParameters config;
   const double hbm_bytes_per_ns;
-  const Ticks per_us, t_sem, tail_load, tail_store, tail_short;
+  const Ticks per_us;
+  const std::int64_t write_buffer;
+  const Ticks t_sem, tail_load, tail_store, tail_short;
   std::array<Ticks, dma_engine_count> stagger{};
 
   Ticks now = 0;

@@ -285,6 +285,7 @@ std::vector<double> everything(const MachineConfig& m) {
       {Engine::vector, copy(sbuf(bf16, 512, 2), sbuf(bf16, 512, 2))},
       {Engine::vector, copy(sbuf(bf16, 512), psum(bf16, 512))},
       {Engine::vector, copy(sbuf(f32, 512, 5), sbuf(f32, 512))},
+      {Engine::vector, copy(sbuf(f32, 512), sbuf(f32, 512, 5))},
       {Engine::vector, copy(indexed, sbuf(f32, 8))},
       {Engine::vector, copy(tile(Space::sbuf, f32, 16, 8), tile(Space::sbuf, f32, 16, 8))},
       {Engine::vector, copy(tile(Space::sbuf, f32, 100, 8), tile(Space::sbuf, f32, 100, 8))},

@@ -191,6 +191,24 @@ TEST_CASE("the performance modes of v3 speed up copies and tensor_scalar") {
   for (const DType t : {bf16, f32, fp8}) CHECK(k(sbuf(t, 512), sbuf(t, 512), trn1()) == 512);
 }
 
+TEST_CASE("reading elements far apart costs the v3 vector engine its performance mode and nothing more") {
+  MachineConfig m = trn2();
+  const auto copied = [&](int dst_step, int src_step) {
+    return cycles(copy(sbuf(f32, 512, dst_step), sbuf(f32, 512, src_step)), Engine::vector, m).stream;
+  };
+  CHECK(copied(1, 1) == 256);
+  CHECK(copied(1, 9) == 512);
+  CHECK(copied(9, 1) == 1024);
+  CHECK(copied(9, 9) == 1024);
+  set_parameter(m, "vector.strided_read_factor=2");
+  CHECK(copied(1, 9) == 1024);
+  set_parameter(m, "vector.strided_read_factor=1");
+  set_parameter(m, "timing.mode=documented");
+  CHECK(copied(1, 9) == 1024);
+  m = trn1();
+  CHECK(copied(1, 9) == 1024);
+}
+
 TEST_CASE("elements more than 16 bytes apart halve the rate, whichever operand has them") {
   const MachineConfig m = trn1();
   const auto stream = [&](AccessPattern dst, AccessPattern src) {

@@ -251,6 +251,42 @@ TEST_CASE("back-to-back loads repeat every max(generation, engine time)") {
   CHECK(period_ns(32768, 600) / period_ns(4096, 600) / 8 == doctest::Approx(0.963 / 0.997).epsilon(0.01));
 }
 
+TEST_CASE("a write buffer takes stores at the engine's peak until it is full") {
+  // 4 KiB take 250 ns alone, 500 ns when all 16 engines move data.
+  const auto machine = [](const char* buffer) {
+    return with("trn1", {"dma.r_peak=16.384", "dma.c_core=131.072", "dma.o_desc_ns=0", "dma.desc_min_ns=0",
+                         "dma.t_sem_ns=0", "dma.packet_bytes=4096", "hbm.bytes_per_ns=10000", buffer});
+  };
+  const auto stored = [&](const char* buffer) {
+    const MachineConfig m = machine(buffer);
+    return data_end_ns(m, run_one(m, store_of(128, 4096)));  // 8 packets
+  };
+  CHECK(stored("dma.write_buffer_bytes=0") == doctest::Approx(8 * 500));
+  CHECK(stored("dma.write_buffer_bytes=32768") == doctest::Approx(8 * 250));
+  CHECK(stored("dma.write_buffer_bytes=32767") == doctest::Approx(7 * 250 + 500));
+  CHECK(stored("dma.write_buffer_bytes=8192") == doctest::Approx(2 * 250 + 6 * 500));
+
+  const MachineConfig m = machine("dma.write_buffer_bytes=8192");
+  CHECK(data_end_ns(m, run_one(m, load_of(128, 4096))) == doctest::Approx(8 * 500));  // loads do not pass it
+
+  // A full buffer is empty after 1000 ns without work; after 500 ns it has room for one of the two packets.
+  const auto second_store_ns = [&](double pause_ns) {
+    DmaService service(m);
+    const double submitted = 500 + pause_ns;
+    service.submit(store_of(128, 1024), 0, 0);
+    service.submit(store_of(128, 1024), 0, ticks_from_ns(m, submitted));
+    return data_end_ns(m, drain(service)) - submitted;
+  };
+  CHECK(second_store_ns(1000.001) == doctest::Approx(2 * 250).epsilon(0.001));
+  CHECK(second_store_ns(990) == doctest::Approx(250 + 500).epsilon(0.001));
+  CHECK(second_store_ns(510) == doctest::Approx(250 + 500).epsilon(0.001));
+  CHECK(second_store_ns(490) == doctest::Approx(2 * 500).epsilon(0.001));
+
+  MachineConfig documented = m;
+  set_parameter(documented, "timing.mode=documented");
+  CHECK(data_end_ns(documented, run_one(documented, store_of(128, 4096))) == doctest::Approx(8 * 500));
+}
+
 TEST_CASE("HBM limits a stream when it is slower than the engines") {
   const MachineConfig m = with("trn1", {"hbm.bytes_per_ns=100", "dma.o_desc_ns=0", "dma.t_sem_ns=0"});
   const auto events = run_one(m, load_of(128, 16384));
