@@ -23,7 +23,7 @@ class Listener : public Observer {
     if (e.kind == DmaService::Event::Kind::packet) {
       replay_.packets.push_back({e, into_hbm_.at(e.transfer)});
     } else {
-      replay_.increments.push_back(e.end);
+      replay_.increments.push_back({e.end, into_hbm_.at(e.transfer)});
     }
   }
 
@@ -50,15 +50,13 @@ Ticks Replay::first_packet(bool into_hbm) const {
   return first;
 }
 
-Ticks Replay::last_packet(bool into_hbm) const {
+Ticks Replay::last_data(bool into_hbm) const {
   Ticks last = 0;
-  for (const Packet& p : packets) {
-    if (p.into_hbm == into_hbm) last = std::max(last, p.event.end);
+  for (const Increment& i : increments) {
+    if (i.into_hbm == into_hbm) last = std::max(last, i.at);
   }
   return last;
 }
-
-Ticks Replay::window(bool into_hbm) const { return last_packet(into_hbm) - first_packet(into_hbm); }
 
 Replay replay(const MachineConfig& machine, const Program& program, Mode mode) {
   Replay result;

@@ -27,17 +27,22 @@ struct Packet {
 
 struct Replay {
   std::array<std::vector<Start>, engine_count> starts;
-  std::vector<Packet> packets;    // in order of their end
-  std::vector<Ticks> triggers;    // of each transfer
-  std::vector<Ticks> increments;  // visible, of every engine's share
-  Ticks total = 0;                // the kernel window
+  std::vector<Packet> packets;  // in order of their end
+  std::vector<Ticks> triggers;  // of each transfer
+  struct Increment {
+    Ticks at = 0;  // visible
+    bool into_hbm = false;
+  };
+  std::vector<Increment> increments;  // of every engine's share, engines without data included
+  Ticks total = 0;                    // the kernel window
 
   // Starts of one opcode on one engine.
   std::vector<Start> of(Engine engine, Opcode opcode) const;
-  // From the first packet's begin to the last one's end, of loads or of stores.
-  Ticks window(bool into_hbm) const;
-  Ticks first_packet(bool into_hbm) const;
-  Ticks last_packet(bool into_hbm) const;
+  Ticks first_packet(bool into_hbm) const;  // its begin
+  // The last one's end, of loads or of stores, as a trace shows it: its data are there, its increment
+  // visible.
+  Ticks last_data(bool into_hbm) const;
+  Ticks window(bool into_hbm) const { return last_data(into_hbm) - first_packet(into_hbm); }
 };
 
 // Throws Fault(program) when the run does not finish.

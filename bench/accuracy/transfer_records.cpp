@@ -13,10 +13,12 @@ double rate(const MachineConfig& m, const TileStream& tiles) {
   return static_cast<double>(tiles.bytes()) / ns_from_ticks(m, r.window(tiles.stores));
 }
 
+// Of one descriptor, also where several make a packet.
 double packet_time(const MachineConfig& m, std::int64_t bytes, int engines, DgeMode mode) {
   const Engine issuer = mode == DgeMode::software ? Engine::gpsimd : Engine::sync;
   const Replay r = descriptors(m, bytes, 1, engines, mode, issuer);
-  return ns_from_ticks(m, r.packets.back().event.end - r.packets.back().event.begin);
+  const DmaService::Event& last = r.packets.back().event;
+  return ns_from_ticks(m, last.end - last.begin) / static_cast<double>(last.bytes / bytes);
 }
 
 double trigger_to_packet(const MachineConfig& m, DgeMode mode) {
@@ -28,8 +30,7 @@ double trigger_to_packet(const MachineConfig& m, DgeMode mode) {
 // From the first packet to the last increment.
 double with_completion(const MachineConfig& m) {
   const Replay r = descriptors(m, 512, 8, 16);
-  const Ticks last = *std::max_element(r.increments.begin(), r.increments.end());
-  return ns_from_ticks(m, last - r.packets.front().event.begin);
+  return ns_from_ticks(m, r.window(false));
 }
 
 // Four rows of 8000 B are one packet of the measured machine; ours has one per row.

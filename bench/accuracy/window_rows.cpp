@@ -1,5 +1,5 @@
 // The load and store phases of a streaming vector add: kernels/vector_add.nca with the tile of the row's
-// capture. Windows go from the first packet's begin to the last one's end.
+// capture. Windows go from the first packet's begin until the last one's data are there.
 #include <algorithm>
 
 #include "bench/accuracy/replay.h"
@@ -63,7 +63,7 @@ Cases window_cases(const Csv& rows, const std::string& kernels) {
     add("load_window_ns", "load window", [](const Replay& r) { return r.window(false); });
     add("store_window_ns", "store window", [](const Replay& r) { return r.window(true); });
     add("store_start_minus_load_end_ns", "loads' end to stores",
-        [](const Replay& r) { return r.first_packet(true) - r.last_packet(false); });
+        [](const Replay& r) { return r.first_packet(true) - r.last_data(false); });
   }
   return cases;
 }
@@ -96,7 +96,7 @@ Cases capture_cases(const Csv& rows, const std::string& kernels) {
                          [s = *shape, kernels](const MachineConfig& m) {
                            const Replay r = run(s, kernels, m);
                            const Ticks first = std::min(r.first_packet(false), r.first_packet(true));
-                           return ns_from_ticks(m, r.last_packet(true) - first) / 1000;
+                           return ns_from_ticks(m, r.last_data(true) - first) / 1000;
                          },
                      .reason = {},
                      .sections = {"dma", "hbm", "vector", "semaphore"}});
