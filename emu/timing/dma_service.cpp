@@ -84,6 +84,7 @@ struct DmaEngine {
   std::int64_t descriptors = 0;
   int hbm_accesses = 0;
   bool posted = false;      // a write that the buffer takes
+  bool elements = false;    // each descriptor is less than an access to HBM, on both sides
   double posted_bytes = 0;  // written and not yet in HBM, at the time below
   Ticks idle_since = 0;     // the end of the last packet or semaphore write
 };
@@ -121,6 +122,7 @@ struct DmaService::Impl {
       : config(machine.dma),
         hbm_bytes_per_ns(machine.hbm.bytes_per_ns),
         per_us(ticks_per_us(machine)),
+        element_bytes(machine.timing.mode == TimingMode::measured ? machine.dma.element_bytes : 0),
         write_buffer(machine.timing.mode == TimingMode::measured ? machine.dma.write_buffer_bytes : 0),
         t_sem(ticks_from_ns(machine, machine.dma.t_sem_ns)),
         tail_load(ticks_from_ns(machine, machine.dma.tail_load_ns)),
@@ -235,6 +237,7 @@ struct DmaService::Impl {
     engine.bytes = engine.descriptors * run.bytes;
     engine.begin = now;
     engine.hbm_accesses = transfer(job.transfer).hbm_accesses;
+    engine.elements = engine.hbm_accesses == 2 && run.bytes < element_bytes;
     engine.posted = transfer(job.transfer).stores && post(engine);
     if (engine.posted) return;
     ++moving;
@@ -256,7 +259,8 @@ struct DmaService::Impl {
     if (!engine.posted) rate = std::min(rate, config.c_core / moving);
     if (!engine.posted && engine.hbm_accesses > 0) rate = std::min(rate, hbm_bytes_per_ns / hbm_accesses);
     const double count = static_cast<double>(engine.descriptors);
-    const Ticks shortest = ticks_from_ns(per_us, count * config.desc_min_ns);
+    const double one_ns = engine.elements ? config.element_ns : config.desc_min_ns;
+    const Ticks shortest = ticks_from_ns(per_us, count * one_ns);
     return std::max(shortest, ticks_from_bytes(per_us, static_cast<double>(engine.bytes), rate,
                                                count * config.o_desc_ns));
   }
@@ -317,7 +321,7 @@ struct DmaService::Impl {
   const MachineConfig::DmaParameters config;
   const double hbm_bytes_per_ns;
   const Ticks per_us;
-  const std::int64_t write_buffer;
+  const std::int64_t element_bytes, write_buffer;
   const Ticks t_sem, tail_load, tail_store, tail_short;
   std::array<Ticks, dma_engine_count> stagger{};
 

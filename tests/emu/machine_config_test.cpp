@@ -368,6 +368,7 @@ std::vector<double> everything(const MachineConfig& m) {
       {sbuf(f32, 2048), hbm(f32, 128, 2048, 2048), 0, DgeMode::software},
       {hbm(f32, 128, 2048, 2048), sbuf(f32, 2048), 0, DgeMode::hardware},
       {hbm(f32, 128, 2048, 4096), hbm(f32, 128, 2048, 4096), 1, DgeMode::static_},
+      {hbm(f32, 128, 10, 10), hbm(f32, 128, 10, 20), 1, DgeMode::static_},
       {sbuf(f32, 64, 2), hbm(f32, 128, 64, 64), 2, DgeMode::static_},
       {tile(Space::sbuf, f32, 8, 4096), hbm(f32, 8, 4096, 4096), 3, DgeMode::static_},
   };

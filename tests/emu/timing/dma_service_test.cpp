@@ -251,6 +251,26 @@ TEST_CASE("back-to-back loads repeat every max(generation, engine time)") {
   CHECK(period_ns(32768, 600) / period_ns(4096, 600) / 8 == doctest::Approx(0.963 / 0.997).epsilon(0.01));
 }
 
+TEST_CASE("copies from HBM to HBM of less than one access pay for each") {
+  // 128 descriptors are 8 for each engine.
+  const auto copied = [](std::initializer_list<const char*> settings, int bytes) {
+    MachineConfig m = with("trn2", {"dma.element_ns=100", "dma.element_bytes=64", "dma.stagger_ns=0",
+                                    "dma.r_peak=1000", "dma.c_core=16000", "dma.o_desc_ns=0"});
+    for (const char* s : settings) set_parameter(m, s);
+    const DmaCopy copy{hbm(DType::u8, 128, bytes, bytes), hbm(DType::u8, 128, bytes, 2 * bytes), 0,
+                       DgeMode::static_};
+    return data_end_ns(m, run_one(m, std::make_shared<const TransferWork>(transfer_work(copy))));
+  };
+  CHECK(copied({}, 4) == doctest::Approx(8 * 100));
+  CHECK(copied({}, 63) == doctest::Approx(8 * 100));
+  CHECK(copied({}, 64) == doctest::Approx(8 * 7).epsilon(0.01));
+  CHECK(copied({"dma.element_bytes=0"}, 4) == doctest::Approx(8 * 7).epsilon(0.01));
+  CHECK(copied({"timing.mode=documented"}, 4) == doctest::Approx(8 * 7).epsilon(0.01));
+  // Into SBUF the same bytes are nothing special.
+  const MachineConfig m = with("trn2", {"dma.stagger_ns=0"});
+  CHECK(data_end_ns(m, run_one(m, load_of(128, 4))) == doctest::Approx(8 * 7).epsilon(0.01));
+}
+
 TEST_CASE("a write buffer takes stores at the engine's peak until it is full") {
   // 4 KiB take 250 ns alone, 500 ns when all 16 engines move data.
   const auto machine = [](const char* buffer) {
