@@ -8,6 +8,7 @@
 #include "isa/check.h"
 #include "isa/fault.h"
 #include "isa/place.h"
+#include "isa/probes.h"
 #include "isa/tables.h"
 
 namespace ncemu {
@@ -56,22 +57,6 @@ std::string engine_list(EngineSet engines) {
     if (engines.contains(e)) text += fmt::format("{}{}", text.empty() ? "" : ", ", name(e));
   }
   return text;
-}
-
-// True when the instruction writes some byte of the view. Patterns are still relative to their places.
-bool writes(const Instruction& instruction, const MemoryOperand& view) {
-  bool found = false;
-  for_each_access(instruction, [&](const auto& pattern, Role role) {
-    using Pattern = std::decay_t<decltype(pattern)>;
-    const auto* target = std::get_if<Pattern>(&view);
-    if (role != Role::write || target == nullptr) return;
-    if constexpr (std::is_same_v<Pattern, AccessPattern>) {
-      found = found || (pattern.place == target->place && overlap(pattern, *target));
-    } else {
-      found = found || overlap(pattern, *target);
-    }
-  });
-  return found;
 }
 
 }  // namespace
@@ -357,7 +342,7 @@ Register Builder::open_loop(IntOperand start, IntOperand stop, std::int32_t step
   loop.step = step;
   loop.begin = static_cast<std::uint32_t>(program_.order.size());
   loop.site = site_;
-  open_loops_.push_back(program_.loops.size());
+  open_loops_.push_back(static_cast<std::uint32_t>(program_.loops.size()));
   program_.loops.push_back(loop);
   return loop.counter;
 }
@@ -386,17 +371,9 @@ void Builder::print(std::string label, const View& view) {
   probe.label = std::move(label);
   probe.view = view.memory();
   probe.site = site_;
-  std::array<std::size_t, engine_count> next;
-  for (std::size_t e = 0; e < next.size(); ++e) next[e] = program_.streams[e].size();
-  for (std::size_t k = program_.order.size(); k-- > 0;) {
-    const Engine engine = program_.order[k];
-    const std::size_t index = --next[static_cast<std::size_t>(engine)];
-    if (writes(program_.stream(engine)[index], probe.view)) {
-      probe.engine = engine;
-      probe.index = static_cast<std::uint32_t>(index);
-      break;
-    }
-  }
+  probe.at = static_cast<std::uint32_t>(program_.order.size());
+  probe.loops.assign(open_loops_.begin(), open_loops_.end());
+  if (engine_block_open_) probe.block = static_cast<std::uint32_t>(program_.manual_blocks.size() - 1);
   program_.probes.push_back(std::move(probe));
 }
 
@@ -406,6 +383,7 @@ void Builder::lower_for_hand_synchronisation() {
     throw Fault(FaultKind::input, describe_site(program_, program_.loops.front().site),
                 "a run-time loop needs `.sync auto`; write branches in engine blocks instead");
   }
+  const std::vector<ProbeMarks> marks = mark_probes(program_);
   std::array<std::uint32_t, engine_count> next{};
   std::size_t block = 0;
   std::uint32_t base = 0;
@@ -419,6 +397,9 @@ void Builder::lower_for_hand_synchronisation() {
     if (inside && branch != nullptr) branch->target.index += base;
     ++index;
   }
+  set_probes(program_, marks, [](const ProbeMark& mark, Engine) {
+    return mark.what == ProbeMark::What::behind ? mark.index + 1 : mark.index;
+  });
   program_.order.clear();
   program_.manual_blocks.clear();
   program_.synchronised = true;

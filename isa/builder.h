@@ -119,7 +119,7 @@ class Builder {
   std::vector<ScopeIndex> scope_index_;
   std::vector<std::uint32_t> tile_positions_;  // of each tile in its block's entries
   std::vector<std::uint32_t> executions_;      // of each tile's declaration
-  std::vector<std::size_t> open_loops_;
+  std::vector<std::uint32_t> open_loops_;
   bool engine_block_open_ = false;
   std::map<std::string, std::uint32_t, std::less<>> file_index_;
 };

@@ -179,7 +179,13 @@ void check_indices(const Io& io, const Program& p) {
   for (const Tensor& t : p.tensors) index(t.site, p.sites.size());
   for (const Probe& probe : p.probes) {
     index(probe.site, p.sites.size());
-    optional_index(probe.index, p.stream(probe.engine).size());
+    for (const Engine e : all_engines) {
+      const std::uint32_t position = probe.position[static_cast<std::size_t>(e)];
+      optional_index(position, p.stream(e).size() + 1);
+      io.check(position != no_index || !probe.rounds.contains(e),
+               "an engine that counts rounds has a position");
+    }
+    io.check(probe.rounds.bits() < 1U << engine_count, "every engine that counts rounds is one");
     const auto* in_hbm = std::get_if<HbmPattern>(&probe.view);
     if (in_hbm != nullptr) index(in_hbm->tensor, p.tensors.size());
   }
@@ -187,8 +193,10 @@ void check_indices(const Io& io, const Program& p) {
 
 template <typename Io>
 void transfer(Io& io, Probe& probe, const std::string& where) {
-  io.enumeration("probe engine", probe.engine, engine_count);
-  io.number("probe index", probe.index);
+  for (std::uint32_t& position : probe.position) io.number("probe position", position);
+  std::uint8_t rounds = probe.rounds.bits();
+  io.number("probe rounds", rounds);
+  probe.rounds = EngineSet(rounds);
   io.text("probe label", probe.label);
   io.number("probe site", probe.site);
   // The view is kept as the source of an instruction word, which has an encoding for it.
@@ -229,7 +237,7 @@ void transfer_debug(Io& io, Program& p, const std::string& where) {
     io.text("semaphore name", s.name);
     io.number("semaphore number", s.number);
   });
-  io.list("probes", p.probes, 145, [&](Probe& probe) { transfer(io, probe, where); });
+  io.list("probes", p.probes, 161, [&](Probe& probe) { transfer(io, probe, where); });
   for (Tensor& t : p.tensors) io.number("tensor site", t.site);
   for (auto& stream : p.streams) {
     for (Instruction& instruction : stream) {

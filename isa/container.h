@@ -12,7 +12,7 @@
 
 namespace ncemu {
 
-inline constexpr std::uint32_t container_version = 1;
+inline constexpr std::uint32_t container_version = 2;
 
 // The program must be placed and synchronised.
 std::vector<std::byte> write_container(const Program& program);

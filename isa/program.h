@@ -101,13 +101,28 @@ struct ManualBlock {
   std::uint32_t site = 0;
 };
 
-// A value to show when the instruction has taken effect (`.print`).
+// A value to show at a point of the text (`.print`). An engine arrives there when its sequencer comes to its
+// position: what it has written before has taken effect then. A probe without positions shows before anything
+// runs; one without rounds shows once, when every engine with a position has arrived; else it shows for the
+// k-th time when the engines of `rounds` have arrived k times and the others at all.
 struct Probe {
-  Engine engine = Engine::tensor;
-  std::uint32_t index = no_index;  // in the engine's stream; no_index: before anything runs
-  std::string label;               // the view as written
+  std::string label;  // the view as written
   MemoryOperand view;
   std::uint32_t site = 0;
+  std::array<std::uint32_t, engine_count> position = no_positions();  // in the streams, their ends included
+  EngineSet rounds;  // engines that pass the point again and again, in a loop or a block
+
+  // Where the point is before synchronisation: the position of the text order, the open loops (outer first)
+  // and the open block. Positions follow from it (probes.h).
+  std::uint32_t at = 0;
+  std::vector<std::uint32_t> loops;
+  std::uint32_t block = no_index;
+
+  static constexpr std::array<std::uint32_t, engine_count> no_positions() {
+    std::array<std::uint32_t, engine_count> none{};
+    none.fill(no_index);
+    return none;
+  }
 };
 
 struct NamedSemaphore {

@@ -56,7 +56,7 @@ struct SyncReport {
 };
 
 // `program.order` must describe the streams. Lowers loops and manual blocks to registers and branches,
-// adds waits, updates and joins; remaps probes; clears order, loops and manual_blocks.
+// adds waits, updates and joins; gives probes their positions; clears order, loops and manual_blocks.
 SyncReport synchronise(Program& program, const SyncOptions& options = {});
 
 std::string format(const SyncRecord& record, const Program& program);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "isa/fault.h"
+#include "isa/probes.h"
 #include "isa/sync_checks.h"
 
 namespace ncemu::autosync {
@@ -39,7 +40,11 @@ Update increment(std::uint8_t semaphore, UpdateWhen when = UpdateWhen::complete)
 class Emitter {
  public:
   Emitter(Program& program, const Plan& plan, const SyncOptions& options)
-      : program_(program), plan_(plan), explain_(options.explain), value_(program.order.size()) {
+      : program_(program),
+        plan_(plan),
+        explain_(options.explain),
+        marks_(mark_probes(program)),
+        value_(program.order.size()) {
     for (const Engine e : all_engines) {
       streams_[number(e)].reserve(program.stream(e).size() + program.stream(e).size() / 4);
       moved_[number(e)].resize(program.stream(e).size());
@@ -56,9 +61,7 @@ class Emitter {
       }
       if (k < n) instruction(k);
     }
-    for (Probe& probe : program_.probes) {
-      if (probe.index != no_index) probe.index = moved_[number(probe.engine)][probe.index];
-    }
+    set_probes(program_, marks_, [&](const ProbeMark& mark, Engine e) { return now_at(mark, e); });
     program_.streams = std::move(streams_);
     program_.order.clear();
     program_.loops.clear();
@@ -269,11 +272,25 @@ class Emitter {
     counts_.fill(0);
   }
 
+  // ---- probes
+
+  std::uint32_t now_at(const ProbeMark& mark, Engine e) const {
+    using What = ProbeMark::What;
+    switch (mark.what) {
+      case What::none: return no_index;
+      case What::at: return moved_[number(e)][mark.index];
+      case What::behind: return moved_[number(e)][mark.index] + 1;
+      case What::loop_begin: return bodies_[mark.index].begin[number(e)];
+      case What::loop_end: return bodies_[mark.index].end[number(e)];
+    }
+    return no_index;
+  }
+
   // ---- loops
 
-  // Per stream: where the body begins, and the test before it, if any.
+  // Per stream: where the body begins, where the loop ends, and the test before it, if any.
   struct Body {
-    std::array<std::uint32_t, engine_count> begin{};
+    std::array<std::uint32_t, engine_count> begin{}, end{};
     std::array<std::uint32_t, engine_count> test{};
   };
 
@@ -302,6 +319,7 @@ class Emitter {
       add(e, Opcode::register_alu, loop.site, RegisterAlu{loop.counter, loop.counter, loop.step, AluOp::add});
       add(e, Opcode::compare_branch, loop.site,
           CompareBranch{loop.counter, loop.stop, Comparison::lt, {bodies_[id].begin[number(e)]}});
+      bodies_[id].end[number(e)] = size(e);
       if (bodies_[id].test[number(e)] == no_index) continue;
       std::get<CompareBranch>(stream(e)[bodies_[id].test[number(e)]].operands).target.index = size(e);
     }
@@ -310,6 +328,7 @@ class Emitter {
   Program& program_;
   const Plan& plan_;
   bool explain_;
+  std::vector<ProbeMarks> marks_;
   SyncReport report_;
   std::array<std::vector<Instruction>, engine_count> streams_;
   std::array<std::vector<std::uint32_t>, engine_count> moved_;  // new index of each instruction

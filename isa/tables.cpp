@@ -79,7 +79,6 @@ void insert_table_loads(Program& program) {
   std::vector<Instruction> stream;
   auto& old = program.stream(Engine::scalar);
   stream.reserve(old.size() + loads.size());
-  std::vector<std::uint32_t> moved(old.size());  // new index of each scalar instruction
   std::size_t done = 0, next = 0;
   for (std::uint32_t k = 0; k < program.order.size(); ++k) {
     if (done < loads.size() && loads[done].first == k) {
@@ -93,7 +92,6 @@ void insert_table_loads(Program& program) {
     }
     order.push_back(program.order[k]);
     if (program.order[k] != Engine::scalar) continue;
-    moved[next] = static_cast<std::uint32_t>(stream.size());
     stream.push_back(std::move(old[next++]));
   }
   old = std::move(stream);
@@ -112,9 +110,7 @@ void insert_table_loads(Program& program) {
     shift(block.begin);
     shift(block.end);
   }
-  for (Probe& probe : program.probes) {
-    if (probe.engine == Engine::scalar && probe.index != no_index) probe.index = moved[probe.index];
-  }
+  for (Probe& probe : program.probes) shift(probe.at);
 }
 
 }  // namespace ncemu

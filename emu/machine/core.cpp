@@ -47,7 +47,7 @@ Core::Core(const MachineConfig& config, const Program& program, RunOptions optio
     }
   }
   transfer_done_ = transfer_done_latency(machine_);
-  for (const Probe& probe : program.probes) probes_[static_cast<std::size_t>(probe.engine)].push_back(&probe);
+  if (state_ && options_.on_probe) probes_ = ProbeWatch(program.probes);
 }
 
 State& Core::state() {
@@ -60,11 +60,7 @@ RunResult Core::run() {
   started_ = true;
   pass_on_numeric_events();
   try {
-    if (state_ && options_.on_probe) {
-      for (const Probe& probe : program_->probes) {
-        if (probe.index == no_index) options_.on_probe(probe, *state_);
-      }
-    }
+    probes_.begin([this](const Probe& probe) { show(probe, engines_.front()); });
     for (EngineCore& e : engines_) fetch(e);
     loop();
   } catch (const Fault& fault) {

@@ -13,6 +13,7 @@
 #include "emu/machine/dma.h"
 #include "emu/machine/engine.h"
 #include "emu/machine/machine.h"
+#include "emu/machine/probes.h"
 #include "isa/fault.h"
 
 namespace ncemu {
@@ -62,6 +63,8 @@ class Core {
   void execute_data(EngineCore& engine, const Instruction& instruction, std::uint32_t index);
   void pass_on_numeric_events();
   void after_effect(EngineCore& engine, const Instruction& instruction, std::uint32_t index);
+  void arrive(const EngineCore& engine);
+  void show(const Probe& probe, const EngineCore& by);
   void observe_start(EngineCore& engine, const Instruction& instruction, std::uint32_t index,
                      const Passage& passage);
   void push(std::uint32_t index, Ticks at, const Update& update);
@@ -103,7 +106,7 @@ class Core {
   EventQueue updates_;
   std::array<std::array<Ticks, engine_count>, engine_count> wake_up_{};
   Ticks transfer_done_ = 0;
-  std::array<std::vector<const Probe*>, engine_count> probes_;
+  ProbeWatch probes_;
 
   Ticks now_ = 0;
   std::uint64_t step_ = 0;    // events so far

@@ -28,9 +28,6 @@ const Prepared& Core::prepare(EngineCore& engine) {
                   : row.is_dma()   ? Prepared::Kind::transfer
                                    : Prepared::Kind::data;
   prepared.registers = needs_resolving(instruction);
-  const auto& probes = probes_[static_cast<std::size_t>(engine.engine)];
-  prepared.probed =
-      std::any_of(probes.begin(), probes.end(), [&](const Probe* p) { return p->index == index; });
   if (clocked_) {
     prepared.cost = ncemu::cost(instruction, engine.engine, machine_);
     if (prepared.kind == Prepared::Kind::data) {

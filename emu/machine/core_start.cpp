@@ -40,6 +40,7 @@ void Core::start(EngineCore& engine) {
     case Prepared::Kind::transfer: start_transfer(engine, *instruction, index); break;
     case Prepared::Kind::unknown: ensure(false, "an instruction is prepared before it starts");
   }
+  arrive(engine);
   fetch(engine);
 }
 
@@ -189,10 +190,34 @@ void Core::pass_on_numeric_events() {
 
 void Core::after_effect(EngineCore& engine, const Instruction& instruction, std::uint32_t index) {
   if (options_.on_effect) options_.on_effect(engine.engine, index, instruction, *state_);
-  if (!engine.prepared[index].probed || !options_.on_probe) return;
-  for (const Probe* probe : probes_[static_cast<std::size_t>(engine.engine)]) {
-    if (probe->index == index) options_.on_probe(*probe, *state_);
+}
+
+// A sequencer that has met `halt` stays where it was.
+void Core::arrive(const EngineCore& engine) {
+  if (!probes_.concerns(engine.engine)) return;
+  const std::uint32_t index = engine.sequencer.index();
+  if (engine.sequencer.ended() && index < engine.prepared.size()) return;
+  probes_.arrive(engine.engine, index, [&](const Probe& probe) { show(probe, engine); });
+}
+
+// An index of the view is what it is for those that count the rounds: their loops have the same counters.
+void Core::show(const Probe& probe, const EngineCore& by) {
+  Instruction reader;
+  reader.opcode = Opcode::register_load;
+  reader.operands = RegisterLoad{Register{0}, probe.view};
+  if (!needs_resolving(reader)) {
+    options_.on_probe(probe, *state_);
+    return;
   }
+  const EngineCore* counts = &by;
+  for (const EngineCore& e : engines_) {
+    if (probe.rounds.contains(by.engine)) break;
+    if (probe.rounds.contains(e.engine)) counts = &e;
+  }
+  resolve(reader, counts->sequencer.registers(), *program_);
+  Probe resolved = probe;
+  resolved.view = std::get<RegisterLoad>(reader.operands).src;
+  options_.on_probe(resolved, *state_);
 }
 
 void Core::observe_start(EngineCore& engine, const Instruction& instruction, std::uint32_t index,

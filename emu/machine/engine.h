@@ -20,8 +20,7 @@ struct Prepared {
   enum class Kind : std::uint8_t { unknown, control, data, transfer };
   Kind kind = Kind::unknown;
   bool registers = false;  // operands or wait must be resolved at issue
-  bool probed = false;
-  bool worked = false;  // `work` of the same index is known
+  bool worked = false;     // `work` of the same index is known
   PortBits ports = 0;
   std::uint32_t described = 0;  // of a transfer
   Cost cost;

@@ -33,8 +33,8 @@ struct RunOptions {
   // The same for transfers: adds to the delay (>= 0, starts at 0) between a transfer's trigger and the moment
   // its DMA engines may begin.
   std::function<void(const Instruction&, Engine issuer, Ticks& delay)> perturb_transfer;
-  // Called when a probe's instruction has taken effect (index no_index: before the run); modes with data
-  // only.
+  // Called when the run has come to a probe (isa/program.h); modes with data only. An index
+  // of the view is resolved.
   std::function<void(const Probe&, State&)> on_probe;
   // Called after each instruction's effect on data; for --dump and --first-difference.
   std::function<void(Engine, std::uint32_t index, const Instruction& resolved, State&)> on_effect;

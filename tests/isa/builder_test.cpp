@@ -136,15 +136,26 @@ TEST_CASE("a register address needs a generator: software on v2, hardware on v3 
   }
 }
 
-TEST_CASE("a printed view belongs to the last instruction that writes any of it") {
+TEST_CASE("a print remembers its point of the text: position, open loops and block") {
   Builder b = trn1();
   const View t = b.sbuf("t", DType::f32, {128, 8});
-  const View u = b.sbuf("u", DType::f32, {128, 8});
-  b.emit(Opcode::memset, Memset{t.slice(1, 0, 4).pattern(), 1.0F});
-  b.emit(Opcode::memset, Memset{t.slice(1, 4, 8).pattern(), 2.0F});
-  b.emit(Opcode::memset, Memset{u.pattern(), 3.0F});
-  b.print("t", t.slice(1, 0, 4));
-  b.print("t", t);
-  CHECK(b.program().probes[0].index == 0);
-  CHECK(b.program().probes[1].index == 1);
+  b.emit(Opcode::memset, Memset{t.pattern(), 1.0F});
+  b.open_loop(0, 2, 1);
+  b.open_loop(0, 3, 1);
+  b.emit(Opcode::memset, Memset{t.pattern(), 2.0F});
+  b.print("inner", t);
+  b.close_loop();
+  b.print("outer", t);
+  b.close_loop();
+  b.open_engine(Engine::vector);
+  b.print("block", t);
+  b.close_engine();
+  const auto& probes = b.program().probes;
+  REQUIRE(probes.size() == 3);
+  for (const Probe& p : probes) CHECK(p.at == 2);
+  CHECK(probes[0].loops == std::vector<std::uint32_t>{0, 1});
+  CHECK(probes[1].loops == std::vector<std::uint32_t>{0});
+  CHECK(probes[2].loops.empty());
+  CHECK(probes[1].block == no_index);
+  CHECK(probes[2].block == 0);
 }

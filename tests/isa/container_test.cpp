@@ -69,8 +69,15 @@ Program sample() {
   p.stream(Engine::sync).push_back(make(Opcode::dma_copy, DmaCopy{dst, src, 0, DgeMode::static_}, 1));
   p.stream(Engine::vector).push_back(make(Opcode::memset, Memset{dst, 1.5F}, 2));
   p.stream(Engine::vector).push_back(make(Opcode::halt, NoOperands{}, 0));
-  p.probes = {Probe{Engine::vector, 0, "t[0]", dst, 1}, Probe{Engine::sync, no_index, "in", src, 0}};
+  p.probes.resize(2);
+  p.probes[0].label = "t[0]";
   p.probes[0].view = dst;
+  p.probes[0].site = 1;
+  p.probes[0].position[static_cast<std::size_t>(Engine::vector)] = 2;
+  p.probes[0].position[static_cast<std::size_t>(Engine::sync)] = 1;
+  p.probes[0].rounds = Engine::vector;
+  p.probes[1].label = "in";
+  p.probes[1].view = src;
   std::get<AccessPattern>(p.probes[0].view).place = no_place;
   p.synchronised = true;
   return p;
@@ -169,7 +176,10 @@ TEST_CASE("a program read back has the same words, tensors, constants and debug 
   REQUIRE(q.probes.size() == 2);
   CHECK(q.probes[0].view == p.probes[0].view);
   CHECK(q.probes[1].label == "in");
-  CHECK(q.probes[1].index == no_index);
+  CHECK(q.probes[0].position == p.probes[0].position);
+  CHECK(q.probes[0].rounds == EngineSet(Engine::vector));
+  CHECK(q.probes[1].position == Probe::no_positions());
+  CHECK(q.probes[1].rounds.empty());
   CHECK(q.stream(Engine::vector)[0].site == 2);
   CHECK(std::get<Memset>(q.stream(Engine::vector)[0].operands).dst.place == 0);
 }
@@ -241,8 +251,8 @@ TEST_CASE("a changed byte under a mended checksum is refused or read, never a cr
 TEST_CASE("what is not a container, or another version, is named so") {
   CHECK(refusal({}) == "k.ncb: not an ncemu container (a container begins with NCEMUNCB)");
   auto bytes = write_container(sample());
-  bytes[8] = std::byte{2};
-  CHECK(refusal(bytes) == "k.ncb: container version 2, this program reads version 1");
+  bytes[8] = std::byte{container_version + 1};
+  CHECK(refusal(bytes) == "k.ncb: container version 3, this program reads version 2");
 }
 
 TEST_CASE("a well-formed container is refused when an instruction breaks a rule of its target") {
@@ -267,7 +277,9 @@ TEST_CASE("references to what is not there are refused") {
   refuses([](Program& p) { p.sites[1].parent = 1; });
   refuses([](Program& p) { p.tiles[0].scope = 2; });
   refuses([](Program& p) { p.tiles[0].buffers = 2; });
-  refuses([](Program& p) { p.probes[1].index = 9; });
+  refuses([](Program& p) { p.probes[1].position[0] = 9; });
+  refuses([](Program& p) { p.probes[1].rounds = Engine::vector; });
+  refuses([](Program& p) { p.probes[0].rounds = EngineSet(0x82); });
   refuses([](Program& p) { p.tensors[1].name = "in"; });
   refuses([](Program& p) { p.tensors[1].data.pop_back(); });
   refuses([](Program& p) { p.tensors[0].shape[0] = 0; });

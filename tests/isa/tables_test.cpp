@@ -108,7 +108,7 @@ TEST_CASE("the text order and probes follow their instructions") {
   (void)k.scalar();
   const Program& p = k.b.program();
   CHECK(p.order == std::vector<Engine>{Engine::vector, Engine::scalar, Engine::scalar, Engine::vector});
-  CHECK(p.probes[0].index == 1);
+  CHECK(p.probes[0].at == 3);
 }
 
 TEST_CASE("a load stands at the place of its activation") {

@@ -416,8 +416,7 @@ TEST_CASE("probes and effects are told after the instruction, in the order of th
   program.stream(Engine::vector, {fill(0, 1.0F), fill(0, 2.0F)});
   Probe before, after_first;
   before.label = "before";
-  after_first.engine = Engine::vector;
-  after_first.index = 0;
+  after_first.position[static_cast<std::size_t>(Engine::vector)] = 1;
   after_first.label = "first";
   program.get().probes = {after_first, before};
   std::vector<std::string> seen;
