@@ -47,10 +47,6 @@ bool touches_psum(const Operands& operands) {
   return found;
 }
 
-bool has_index(const MemoryOperand& operand) {
-  return std::visit([](const auto& pattern) { return pattern.index.present(); }, operand);
-}
-
 std::string engine_list(EngineSet engines) {
   std::string text;
   for (const Engine e : all_engines) {
@@ -294,38 +290,6 @@ Instruction& Builder::emit(Opcode opcode, Operands operands, std::optional<Engin
   instruction.operands = std::move(operands);
   program_.order.push_back(*engine);
   return instruction;
-}
-
-Instruction& Builder::dma_copy(const View& dst, const View& src, std::optional<Engine> issuer,
-                               std::optional<std::uint8_t> queue, std::optional<DgeMode> mode) {
-  if (!same_shape(dst, src)) {
-    throw Fault(
-        FaultKind::input, "",
-        "the shapes of a transfer must be equal after dropping dimensions of 1: destination {}, source {}",
-        dst.describe_squeezed(), src.describe_squeezed());
-  }
-  DmaCopy copy;
-  copy.dst = dst.memory();
-  copy.src = src.memory();
-  const bool from_hbm = !src.on_chip();
-  const bool dynamic = has_index(copy.dst) || has_index(copy.src);
-  // On v3 the hardware generator takes register addresses if the types are equal (datasheet 7.7).
-  const bool hardware = dynamic && program_.target.generation >= 3 && dst.dtype() == src.dtype() &&
-                        (!issuer || *issuer == Engine::sync || *issuer == Engine::scalar);
-  copy.mode = mode ? *mode : !dynamic ? DgeMode::static_ : hardware ? DgeMode::hardware : DgeMode::software;
-  if (!issuer) {
-    if (engine_block_open_) {
-      issuer = program_.manual_blocks.back().engine;
-    } else if (copy.mode == DgeMode::software) {
-      issuer = Engine::gpsimd;
-    } else if (copy.mode == DgeMode::hardware) {
-      issuer = from_hbm ? Engine::sync : Engine::scalar;
-    } else {
-      issuer = from_hbm ? Engine::sync : Engine::gpsimd;
-    }
-  }
-  copy.queue = queue ? *queue : static_cast<std::uint8_t>(*issuer);
-  return emit(Opcode::dma_copy, copy, issuer);
 }
 
 Register Builder::open_loop(IntOperand start, IntOperand stop, std::int32_t step) {

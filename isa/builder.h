@@ -37,6 +37,19 @@ struct TileRef {
   std::vector<std::int64_t> array;
 };
 
+// What dma_copy may do beside copying.
+struct CopyOptions {
+  std::optional<PointerOperand> index;  // of rows of the side in HBM, one per partition
+  Bounds bounds = Bounds::error;
+  bool accumulate = false;
+};
+
+// A source of dma_compute.
+struct ScaledView {
+  View view;
+  float scale = 1;
+};
+
 class Builder {
  public:
   explicit Builder(Target target, std::string name = "kernel");
@@ -74,9 +87,16 @@ class Builder {
   Instruction& emit(Opcode opcode, Operands operands, std::optional<Engine> engine = {});
   // The engine emit() would choose: the first of the row that is legal for the operands' memories.
   Engine default_engine(Opcode opcode, const Operands& operands) const;
-  // Checks the DMA shape rule. Defaults of design section 6: issuer, queue and mode.
+  // Transfers (builder_dma.cpp). They check shapes and choose issuer, queue and mode where these are absent:
+  // by where the source lies, and whether all addresses are known before the run.
   Instruction& dma_copy(const View& dst, const View& src, std::optional<Engine> issuer = {},
-                        std::optional<std::uint8_t> queue = {}, std::optional<DgeMode> mode = {});
+                        std::optional<std::uint8_t> queue = {}, std::optional<DgeMode> mode = {},
+                        const CopyOptions& options = {});
+  Instruction& dma_transpose(const View& dst, const View& src, std::optional<Engine> issuer = {},
+                             std::optional<std::uint8_t> queue = {}, std::optional<DgeMode> mode = {});
+  Instruction& dma_compute(const View& dst, std::span<const ScaledView> sources, ComputeOp op,
+                           std::optional<Engine> issuer = {}, std::optional<std::uint8_t> queue = {},
+                           std::optional<DgeMode> mode = {});
 
   // Run-time loop; returns its counter register.
   Register open_loop(IntOperand start, IntOperand stop, std::int32_t step);
@@ -101,6 +121,9 @@ class Builder {
   Program finish();
 
  private:
+  struct RouteChoice;
+  Engine choose_route(RouteChoice choice, std::optional<Engine> issuer, std::optional<std::uint8_t> queue,
+                      std::optional<DgeMode> mode, Route& route) const;
   struct LiveScope {
     std::uint32_t scope = 0;
     std::vector<std::uint32_t> tiles;  // live, in order of declaration

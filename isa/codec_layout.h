@@ -19,6 +19,12 @@ inline constexpr std::size_t memory_operand_bytes = 48;
 inline constexpr std::size_t scalar_operand_bytes = 8;
 inline constexpr std::size_t integer_operand_bytes = 4;
 
+// The first word holds one source of dma_compute, each further one two: a source is a memory operand and an
+// f32.
+inline constexpr std::size_t sources_per_further_word = 2;
+inline constexpr std::size_t most_words =
+    1 + (DmaCompute::most_sources - 1 + sources_per_further_word - 1) / sources_per_further_word;
+
 // The offset of an HBM pattern has 56 bits, so that two patterns and an index pointer fit one word.
 inline constexpr std::size_t hbm_offset_bytes = 7;
 
@@ -213,6 +219,7 @@ struct Operand {
   Io& io;
   template <typename T>
   void operator()(std::string_view name, T& value, Role) {
+    if constexpr (std::is_same_v<T, MemoryOperand>) io.make_room(memory_operand_bytes);
     io.scope(name);
     if constexpr (std::is_same_v<T, ScalarOperand>) {
       transfer_kinds(io, name, value, 0, scalar_operand_bytes);
@@ -232,16 +239,28 @@ struct Operand {
   }
 };
 
+// Ahead of the operands of dma_compute: how many sources follow.
+template <typename Io>
+void transfer_count(Io& io, Operands& operands) {
+  auto* compute = std::get_if<DmaCompute>(&operands);
+  if (compute == nullptr) return;
+  auto count = static_cast<std::uint8_t>(compute->sources.size());
+  field(io, "sources", count);
+  io.check("sources", count >= 1 && count <= DmaCompute::most_sources,
+           fmt::format("1 to {}", DmaCompute::most_sources));
+  if constexpr (Io::reads) compute->sources.assign(count, {});
+}
+
 struct Header {
   std::uint16_t opcode = 0;
   std::uint16_t flags = 0;
+  std::uint8_t words = 1;
   Wait wait;
   Update update;
 };
 
 template <typename Io>
 void transfer(Io& io, Header& h) {
-  std::uint8_t words = 1;
   field(io, "opcode", h.opcode);
   if constexpr (Io::reads)
     io.check("opcode", find_instruction(h.opcode) != nullptr, "a code of the instruction table");
@@ -254,9 +273,18 @@ void transfer(Io& io, Header& h) {
   field(io, "update when", h.update.when);
   io.reserved(1);
   field(io, "update value", h.update.value);
-  field(io, "words", words);
-  io.check("words", words == 1, "1");
+  field(io, "words", h.words);
+  io.check("words", h.words >= 1 && h.words <= most_words, fmt::format("1 to {}", most_words));
   io.reserved(1);
+}
+
+// The header of a further word: the opcode again and 0 in place of the number of words.
+template <typename Io>
+void transfer_further_header(Io& io, std::uint16_t opcode) {
+  const std::uint16_t expected = opcode;
+  field(io, "opcode", opcode);
+  io.check("opcode", opcode == expected, fmt::format("{}, as in the first word", expected));
+  io.reserved(header_bytes - sizeof opcode);
 }
 
 }  // namespace ncemu::layout

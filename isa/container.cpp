@@ -78,10 +78,17 @@ void transfer(Io& io, Tensor& t) {
 
 template <typename Io>
 void transfer_word(Io& io, Instruction& instruction, const std::string& where) {
-  Word word{};
-  if constexpr (!Io::reads) word = encode(instruction);
-  io.raw("instruction", word);
-  if constexpr (Io::reads) instruction = decode(word, where);
+  if constexpr (!Io::reads) {
+    for (Word& word : encode_words(instruction)) io.raw("instruction", word);
+  } else {
+    std::vector<std::byte> bytes(word_bytes);
+    io.raw("instruction", bytes);
+    const std::size_t words = word_count(std::span<const std::byte, word_bytes>(bytes));
+    io.check(words * word_bytes <= io.rest() + word_bytes, "all words of every instruction are in the file");
+    bytes.resize(words * word_bytes);
+    io.raw("instruction", std::span(bytes).subspan(word_bytes));
+    instruction = decode(bytes, where);
+  }
 }
 
 template <typename Io>

@@ -59,6 +59,7 @@ class Describer {
   }
   void kind(std::string_view, unsigned&, unsigned, unsigned) {}
   void alternative(bool&) {}
+  void make_room(std::size_t) {}
   void scope(std::string_view) {}
   static constexpr bool reads = false;
   static constexpr bool describes = true;
@@ -103,19 +104,30 @@ std::string describe_structure(std::string_view title, T value) {
   return fmt::format("{} ({} bytes)\n{}{}\n", title, io.at(), column_heads, io.text());
 }
 
+std::string further_words() {
+  return fmt::format(
+      "  Sources from the second on follow in further words of {}: 16 bytes with the opcode in the first two "
+      "and\n"
+      "  zeros, then for each source a memory operand and its scale. The header's `words` counts all "
+      "words.\n",
+      sources_per_further_word);
+}
+
 }  // namespace
 
 std::string describe_encoding() {
   std::string text =
       "One instruction is one word of 128 bytes, little-endian: a header, then the operands in the order of\n"
-      "their form. Everything reserved, unused or without meaning is zero. The layout is ncemu's own; the\n"
+      "their form (dma_compute with several sources takes more). Everything reserved, unused or without "
+      "meaning is zero. The layout is ncemu's own; the\n"
       "vendor's encoding is not public.\n\n";
   text += describe_structure("header", Header{});
   text += "flags\n   bit 0       the wait's value is the number of a register\n";
   for (unsigned slot = 0; slot < kind_slots; ++slot) {
     const unsigned first = kinds_shift + slot * kind_bits;
-    text += fmt::format("   bits {:>2}-{:<3}  kind of scalar, integer or optional operand {}, in form order\n", first,
-                        first + kind_bits - 1, slot);
+    text +=
+        fmt::format("   bits {:>2}-{:<3}  kind of scalar, integer or optional operand {}, in form order\n",
+                    first, first + kind_bits - 1, slot);
   }
   text += "   kinds      ";
   for (unsigned kind = 0; kind < std::size(kind_names); ++kind)
@@ -148,9 +160,11 @@ std::string describe_encoding() {
     }
     if (!operands) continue;
     Describer io(header_bytes);
+    transfer_count(io, *operands);
     for_each_field(*operands, DescribeOperand{io});
     if (io.at() < word_bytes) io.reserved(word_bytes - io.at());
     text += fmt::format("\n{}\n{}{}", rows, column_heads, io.text());
+    if (std::holds_alternative<DmaCompute>(*operands)) text += further_words();
   }
   text += fmt::format("\nelement types\n  {}\n\noperators\n  {}\n\nactivation functions\n  {}\n",
                       numbered_names<DType>(), numbered_names<AluOp>(), numbered_names<ActivationFunction>());

@@ -12,6 +12,8 @@
 #include <array>
 #include <optional>
 
+#include <vector>
+
 #include "isa/access_pattern.h"
 #include "isa/types.h"
 
@@ -537,13 +539,67 @@ struct DmaCopy {
   MemoryOperand dst, src;
   std::uint8_t queue = 0;
   DgeMode mode = DgeMode::static_;
+  // One row number per partition of the on-chip side. The HBM side then is the table that it chooses from:
+  // dims[3] counts and steps its rows, whatever their number; dims[0] to dims[2] are the elements of a row.
+  ScalarOperand index{};
+  Bounds bounds = Bounds::error;
+  bool accumulate = false;  // dst += src
+  static void fields(auto& self, auto&& visit) {
+    visit("dst", self.dst, Role::write);
+    visit("src", self.src, Role::read);
+    visit("queue", self.queue, Role::value);
+    visit("mode", self.mode, Role::value);
+    visit("index", self.index, Role::read);
+    visit("bounds", self.bounds, Role::value);
+    visit("accumulate", self.accumulate, Role::value);
+  }
+  friend bool operator==(const DmaCopy&, const DmaCopy&) = default;
+};
+
+// Exchanges the slowest and the fastest dimension. Both patterns keep four dimensions: slowest (the partition, on
+// chip; dims[3] in HBM), two in between (dims[2], dims[1]), fastest (dims[0]).
+struct DmaTranspose {
+  MemoryOperand dst, src;
+  std::uint8_t queue = 0;
+  DgeMode mode = DgeMode::static_;
   static void fields(auto& self, auto&& visit) {
     visit("dst", self.dst, Role::write);
     visit("src", self.src, Role::read);
     visit("queue", self.queue, Role::value);
     visit("mode", self.mode, Role::value);
   }
-  friend bool operator==(const DmaCopy&, const DmaCopy&) = default;
+  friend bool operator==(const DmaTranspose&, const DmaTranspose&) = default;
+};
+
+// The only form with a variable number of operands, and the only one that may take more than one word.
+struct DmaCompute {
+  static constexpr std::size_t most_sources = 16;  // datasheet 6.10.3
+  struct Source {
+    MemoryOperand src;
+    float scale = 1;
+    friend bool operator==(const Source&, const Source&) = default;
+  };
+  MemoryOperand dst;
+  std::uint8_t queue = 0;
+  DgeMode mode = DgeMode::static_;
+  ComputeOp op = ComputeOp::add;
+  std::vector<Source> sources = std::vector<Source>(1);  // 1 to most_sources
+  static void fields(auto& self, auto&& visit) {
+    static constexpr std::string_view names[][2] = {
+        {"src0", "scale0"},   {"src1", "scale1"},   {"src2", "scale2"},   {"src3", "scale3"},
+        {"src4", "scale4"},   {"src5", "scale5"},   {"src6", "scale6"},   {"src7", "scale7"},
+        {"src8", "scale8"},   {"src9", "scale9"},   {"src10", "scale10"}, {"src11", "scale11"},
+        {"src12", "scale12"}, {"src13", "scale13"}, {"src14", "scale14"}, {"src15", "scale15"}};
+    visit("dst", self.dst, Role::write);
+    visit("queue", self.queue, Role::value);
+    visit("mode", self.mode, Role::value);
+    visit("op", self.op, Role::value);
+    for (std::size_t i = 0; i < self.sources.size() && i < most_sources; ++i) {
+      visit(names[i][0], self.sources[i].src, Role::read);
+      visit(names[i][1], self.sources[i].scale, Role::value);
+    }
+  }
+  friend bool operator==(const DmaCompute&, const DmaCompute&) = default;
 };
 
 // clang-format on

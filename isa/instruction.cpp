@@ -24,8 +24,8 @@ constexpr Order operator|(Order a, Order b) {
   return a;
 }
 
-constexpr Order T = one(Engine::tensor), V = one(Engine::vector), S = one(Engine::scalar), G = one(Engine::gpsimd),
-                Y = one(Engine::sync);
+constexpr Order T = one(Engine::tensor), V = one(Engine::vector), S = one(Engine::scalar),
+                G = one(Engine::gpsimd), Y = one(Engine::sync);
 constexpr Order ALL = Y | G | S | V | T, NONE;
 
 template <typename Form, typename Variant>
@@ -130,8 +130,8 @@ const InstructionInfo* find_instruction(std::uint16_t code) {
 }
 
 const InstructionInfo* find_instruction(std::string_view mnemonic) {
-  const auto found =
-      std::find_if(table.begin(), table.end(), [&](const InstructionInfo& row) { return row.mnemonic == mnemonic; });
+  const auto found = std::find_if(table.begin(), table.end(),
+                                  [&](const InstructionInfo& row) { return row.mnemonic == mnemonic; });
   return found == table.end() ? nullptr : &*found;
 }
 
@@ -141,12 +141,24 @@ int lanes(const Operands& operands) {
   int result = 1;
   bool found = false;
   for_each_field(operands, [&](std::string_view, const auto& field, Role) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(field)>, AccessPattern>) {
-      if (!found) result = field.partitions;
-      found = true;
-    }
+    using T = std::decay_t<decltype(field)>;
+    const AccessPattern* pattern = nullptr;
+    if constexpr (std::is_same_v<T, AccessPattern>) pattern = &field;
+    if constexpr (std::is_same_v<T, MemoryOperand>) pattern = std::get_if<AccessPattern>(&field);
+    if (found || pattern == nullptr) return;
+    result = pattern->partitions;
+    found = true;
   });
   return result;
+}
+
+Route route(const Operands& operands) {
+  if (const auto* copy = std::get_if<DmaCopy>(&operands)) return {copy->queue, copy->mode};
+  if (const auto* transpose = std::get_if<DmaTranspose>(&operands))
+    return {transpose->queue, transpose->mode};
+  const auto* compute = std::get_if<DmaCompute>(&operands);
+  ensure(compute != nullptr, "only transfers have a queue and a mode");
+  return {compute->queue, compute->mode};
 }
 
 AccessPattern as_pattern(const PointerOperand& pointer, int partitions) {

@@ -56,7 +56,7 @@ using Operands =
                  Memset, TensorScalar, TensorTensor, TensorReduce, CopyPredicated, ScalarTensorTensor,
                  Dropout, TensorScalarReduce, TensorScalarCumulative, TensorTensorScan, RangeSelect,
                  SelectReduce, MatchReplace, LoadMask, Iota, AffineSelect, Gather, LocalGather,
-                 PartitionReduce, NonzeroWithCount, TopK, Source, DmaCopy>;
+                 PartitionReduce, NonzeroWithCount, TopK, Source, DmaCopy, DmaTranspose, DmaCompute>;
 
 struct Wait {
   std::uint8_t semaphore = 0;
@@ -127,7 +127,8 @@ void for_each_field(Operands& operands, Visit&& visit) {
 template <typename Visit>
 void for_each_access(const Instruction& instruction, Visit&& visit);
 
-// Partitions of the destination (of the source for load_stationary): the lanes a pointer operand has.
+// Partitions of the destination (of the source for load_stationary and for a transfer to HBM): the lanes a
+// pointer operand has.
 int lanes(const Operands& operands);
 
 AccessPattern as_pattern(const PointerOperand& pointer, int partitions);
@@ -138,6 +139,13 @@ inline AccessPattern one_lane(AccessPattern pattern, int lane) {
   pattern.partitions = 1;
   return pattern;
 }
+
+// What every transfer names beside its operands.
+struct Route {
+  std::uint8_t queue = 0;
+  DgeMode mode = DgeMode::static_;
+};
+Route route(const Operands& operands);  // of a transfer
 
 namespace detail {
 template <typename Visit>
@@ -168,7 +176,10 @@ void for_each_access(const Instruction& instruction, Visit&& visit) {
     }
     return;
   }
-  for_each_field(instruction.operands, detail::AccessVisitor<Visit>{visit, lanes(instruction.operands)});
+  detail::AccessVisitor<Visit> visitor{visit, lanes(instruction.operands)};
+  for_each_field(instruction.operands, visitor);
+  const auto* copy = std::get_if<DmaCopy>(&instruction.operands);
+  if (copy != nullptr && copy->accumulate) visitor("dst", copy->dst, Role::read);
 }
 
 }  // namespace ncemu

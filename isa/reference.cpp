@@ -48,6 +48,7 @@ constexpr std::string_view declarations =
     ".sbuf k : u32[128, 8]\n"
     ".sbuf st : f32[128, 6]\n"
     ".sbuf av : f32[128, 2]\n"
+    ".sbuf rows : u32[128, 1]\n"
     ".psum acc : f32[128, 512]\n";
 
 const Semantics& semantics_of(const InstructionInfo& row) { return rows[&row - all_instructions().data()]; }
@@ -235,7 +236,7 @@ std::string reference_page(std::string_view mnemonic) {
   for_each_field(default_operands(row.opcode), [&](std::string_view name, const auto& field, Role role) {
     // The defaults of a transfer's queue and mode depend on its issuer and addresses.
     std::string words = OperandWords{}(field);
-    if (row.is_dma() && role == Role::value)
+    if (row.is_dma() && (name == "queue" || name == "mode"))
       words += " in the word; in a source the assembler chooses by issuer and addresses";
     operands += fmt::format("  {:<12}{:<7}{}\n", name, role_word(role), wrapped(words, 21, page_width));
   });

@@ -147,7 +147,8 @@ check::Context::Context(const Instruction& i, Engine e, const Target& t, const P
     } else if constexpr (std::is_same_v<T, MemoryOperand>) {
       if (const auto* on = std::get_if<AccessPattern>(&field)) add({name, *on, role, false});
       if (const auto* in = std::get_if<HbmPattern>(&field)) {
-        ensure(in_hbm_count_ < in_hbm_.size(), "no operand form has more than two HBM operands");
+        ensure(in_hbm_count_ < in_hbm_.size(),
+               "no operand form has more HBM operands than the rules have room for");
         in_hbm_[in_hbm_count_++] = {name, *in, role};
       }
     } else if constexpr (std::is_same_v<T, ScalarOperand>) {

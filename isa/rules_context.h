@@ -58,11 +58,12 @@ class Context {
   }
 
  private:
-  static constexpr std::size_t capacity = 6;
+  // dma_compute has the most: a destination and its sources.
+  static constexpr std::size_t capacity = 1 + DmaCompute::most_sources;
   void add(const OnChip& operand);
 
   std::array<OnChip, capacity> on_chip_;
-  std::array<InHbm, 2> in_hbm_;
+  std::array<InHbm, capacity> in_hbm_;
   std::size_t on_chip_count_ = 0, in_hbm_count_ = 0;
   std::vector<Violation>& violations_;
   const Rule* rule_ = nullptr;

@@ -1,4 +1,4 @@
-// Rules about waits and signals, transfers and the sequencers.
+// Rules about waits and signals and the sequencers.
 
 #include "isa/rules_context.h"
 
@@ -25,20 +25,6 @@ void for_each_register(const Operands& operands, Visit&& visit) {
       if (const auto* r = std::get_if<Register>(&field)) visit(name, *r);
     }
   });
-}
-
-const DType& element_type(const MemoryOperand& m) {
-  return std::visit([](const auto& p) -> const DType& { return p.dtype; }, m);
-}
-
-std::int64_t element_count(const MemoryOperand& m) {
-  if (const auto* on_chip = std::get_if<AccessPattern>(&m))
-    return on_chip->partitions * elements_of(*on_chip);
-  return elements_of(std::get<HbmPattern>(m));
-}
-
-bool has_index(const MemoryOperand& m) {
-  return std::visit([](const auto& p) { return p.index.present(); }, m);
 }
 
 }  // namespace
@@ -76,63 +62,6 @@ void register_number(Context& c) {
   });
   const Wait& wait = c.instruction.wait;
   if (wait.present() && wait.value_is_register) check("wait", wait.value);
-}
-
-// ---- transfers ------------------------------------------------------------------------------
-
-void transfer_signal(Context& c) {
-  const Update& update = c.instruction.update;
-  if (update.present() && update.when == UpdateWhen::read) c.broken("signal", "is @read, expected @complete");
-}
-
-void transfer_destination(Context& c) {
-  for (const OnChip& o : c.on_chip()) {
-    if (o.role == Role::write && o.pattern.space == Space::psum)
-      c.broken(o.name, "is in psum, expected sbuf or hbm");
-  }
-}
-
-void transfer_size(Context& c) {
-  const auto& t = c.operands<DmaCopy>();
-  const std::int64_t written = element_count(t.dst), read = element_count(t.src);
-  if (written != read) c.broken("dst", "has {} elements, src has {}", written, read);
-}
-
-void queue_number(Context& c) {
-  const unsigned queue = c.operands<DmaCopy>().queue;
-  if (queue >= c.target.dma_queues)
-    c.broken("queue", "is {}, the last is {}", queue, c.target.dma_queues - 1);
-}
-
-void static_addresses(Context& c) {
-  const auto& t = c.operands<DmaCopy>();
-  if (t.mode != DgeMode::static_) return;
-  if (has_index(t.dst)) c.broken("dst", "is indexed by a register, expected mode = software or hardware");
-  if (has_index(t.src)) c.broken("src", "is indexed by a register, expected mode = software or hardware");
-}
-
-void software_issuer(Context& c) {
-  if (c.operands<DmaCopy>().mode != DgeMode::software || c.engine == Engine::gpsimd) return;
-  c.broken("mode", "is software, but the issuer is {}", name(c.engine));
-}
-
-void hardware_generation(Context& c) {
-  if (c.operands<DmaCopy>().mode == DgeMode::hardware && c.v2()) {
-    c.broken("mode", "is hardware, which NeuronCore-v2 does not have");
-  }
-}
-
-void hardware_issuer(Context& c) {
-  if (c.operands<DmaCopy>().mode != DgeMode::hardware) return;
-  if (c.engine == Engine::scalar || c.engine == Engine::sync) return;
-  c.broken("mode", "is hardware, but the issuer is {}", name(c.engine));
-}
-
-void hardware_types(Context& c) {
-  const auto& t = c.operands<DmaCopy>();
-  if (t.mode != DgeMode::hardware || element_type(t.dst) == element_type(t.src)) return;
-  c.broken("dst", "is {}, src is {}; mode hardware moves bytes", name(element_type(t.dst)),
-           name(element_type(t.src)));
 }
 
 // ---- sequencers -----------------------------------------------------------------------------

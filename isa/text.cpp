@@ -192,7 +192,11 @@ std::string print(const Instruction& instruction, Engine, const Program& program
   const InstructionInfo& row = info(instruction.opcode);
   const int lane_count = lanes(instruction.operands);
   const auto lines = field_lines(instruction.operands, program, lane_count);
-  const auto defaults = field_lines(default_operands(instruction.opcode), program, lane_count);
+  Operands plain = default_operands(instruction.opcode);
+  if (auto* compute = std::get_if<DmaCompute>(&plain)) {
+    compute->sources.resize(std::get<DmaCompute>(instruction.operands).sources.size());
+  }
+  const auto defaults = field_lines(plain, program, lane_count);
 
   // Registers and integers are left out where each has its default (an unconditional branch). A transfer's
   // queue and mode are always written: the assembler's defaults depend on the context.
@@ -207,7 +211,8 @@ std::string print(const Instruction& instruction, Engine, const Program& program
     for (std::size_t i = 0; i < lines.size(); ++i) {
       if (lines[i].positional != positional) continue;
       if (positional && !write_positional) continue;
-      if (!positional && !row.is_dma() && lines[i].text == defaults[i].text) continue;
+      const bool routes = row.is_dma() && (lines[i].name == "queue" || lines[i].name == "mode");
+      if (!positional && !routes && lines[i].text == defaults[i].text) continue;
       if (!positional) text += fmt::format("{}{} = {}", separator, lines[i].name, lines[i].text);
       if (positional) text += fmt::format("{}{}", separator, lines[i].text);
       separator = ", ";

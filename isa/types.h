@@ -64,6 +64,12 @@ enum class Axes : std::uint8_t { X, XY, XYZ, XYZW };
 // Who builds a transfer's descriptors (datasheet 7.7).
 enum class DgeMode : std::uint8_t { static_, software, hardware };
 
+// What a transfer does with an address outside its tensor or tile (datasheet 6.10.1).
+enum class Bounds : std::uint8_t { error, skip };
+
+// How dma_compute joins its sources (datasheet 6.10.3).
+enum class ComputeOp : std::uint8_t { add, min, max, fma };
+
 enum class Comparison : std::uint8_t { always, lt, le, eq, ne, ge, gt };
 
 // Datasheet 2.4.

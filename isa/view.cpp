@@ -393,6 +393,33 @@ PointerOperand View::pointer() const {
   return {p.space, p.dtype, p.partition, p.offset, p.place};
 }
 
+HbmPattern View::rows() const {
+  if (rank_ == 0) fail("{} has no rows to choose from", describe());
+  View row = *this;
+  row.rank_ = 1;
+  row.dims_[0] = {1, 0};
+  for (const Dimension& d : merged(dimensions().subspan(1), max_count_hbm))
+    row.dims_[static_cast<std::size_t>(row.rank_++)] = d;
+  if (row.rank_ > 4) {
+    fail("a row of {} has {} dimensions after merging ([{}]); the rows of a table have at most 3", describe(),
+         row.rank_ - 1, join_sizes(row.dimensions().subspan(1)));
+  }
+  HbmPattern p = row.hbm_pattern(true);
+  const Dimension& rows = dims_[0];
+  if (rows.size > max_count_hbm || rows.step != static_cast<std::int32_t>(rows.step))
+    fail("{} rows of {} elements, in {}, are too large", rows.size, rows.step, describe());
+  p.dims[3] = {static_cast<std::int32_t>(rows.step), static_cast<std::uint32_t>(rows.size)};
+  return p;
+}
+
+MemoryOperand View::transposable() const {
+  if (rank_ < 2 || rank_ > 4) fail("dma_transpose takes 2 to 4 dimensions as written, found {}", describe());
+  if (on_chip()) return pattern(true);
+  HbmPattern p = hbm_pattern(true);
+  if (rank_ < 4) std::swap(p.dims[static_cast<std::size_t>(rank_ - 1)], p.dims[3]);
+  return p;
+}
+
 std::string View::describe() const { return fmt::format("{}[{}]", name(dtype_), join_sizes(dimensions())); }
 
 std::string View::describe_squeezed() const {

@@ -59,6 +59,10 @@ class View {
   HbmPattern hbm_pattern(bool full_rank = false) const;
   MemoryOperand memory(bool full_rank = false) const;
   PointerOperand pointer() const;  // [P, 1]
+  // A table in HBM whose rows an index chooses: its slowest dimension is dims[3] (forms.h, DmaCopy).
+  HbmPattern rows() const;
+  // 2 to 4 dimensions as written: the slowest, two in between, the fastest (forms.h, DmaTranspose).
+  MemoryOperand transposable() const;
 
   // "f32[128, 512]"
   std::string describe() const;

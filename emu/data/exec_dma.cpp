@@ -6,7 +6,7 @@
 
 #include "emu/data/convert.h"
 #include "emu/data/exec.h"
-#include "emu/data/operand.h"
+#include "emu/data/transfer_side.h"
 #include "isa/fault.h"
 
 namespace ncemu {
@@ -14,95 +14,6 @@ namespace {
 
 // Elements moved at a time.
 constexpr std::int64_t piece_elements = 4096;
-
-// One side of a transfer as a single stream of elements, partition slowest.
-class OnChipSide {
- public:
-  OnChipSide(std::string_view name, const AccessPattern& pattern, State& state)
-      : operand_("dma_copy", name, pattern, state) {}
-
-  DType dtype() const { return operand_.dtype(); }
-  std::int64_t elements() const { return operand_.elements() * operand_.lanes(); }
-  std::string describe() const {
-    return fmt::format("{} partitions x {} elements", operand_.lanes(), operand_.elements());
-  }
-  // Elements from `first` up to the end of their row.
-  std::int64_t until_break(std::int64_t first) const {
-    return operand_.elements() - first % operand_.elements();
-  }
-
-  // Where the elements are if they are contiguous there; they must not pass until_break.
-  std::byte* in_place(std::int64_t first) {
-    const Walk& walk = operand_.walk();
-    if (!walk.contiguous()) return nullptr;
-    return operand_.row(lane_of(first)) + walk.offset() +
-           (first % operand_.elements()) * walk.element_bytes();
-  }
-  void read(std::int64_t first, std::int64_t count, std::byte* to) const {
-    operand_.read(Block{lane_of(first), 1, first % operand_.elements(), count}, to);
-  }
-  void write(std::int64_t first, std::int64_t count, const std::byte* from) {
-    operand_.write(Block{lane_of(first), 1, first % operand_.elements(), count}, from);
-  }
-
- private:
-  int lane_of(std::int64_t first) const { return static_cast<int>(first / operand_.elements()); }
-  Operand operand_;
-};
-
-class HbmSide {
- public:
-  HbmSide(std::string_view name, const HbmPattern& pattern, State& state)
-      : tensor_(pattern.tensor), dtype_(pattern.dtype), walk_(pattern), hbm_(&state.hbm) {
-    check_inside("dma_copy", name, pattern, state);
-  }
-
-  DType dtype() const { return dtype_; }
-  std::int64_t elements() const { return walk_.elements(); }
-  std::string describe() const { return fmt::format("{} elements of '{}'", elements(), hbm_->name(tensor_)); }
-  std::int64_t until_break(std::int64_t first) const { return elements() - first; }
-
-  std::byte* in_place(std::int64_t) { return nullptr; }  // pages end where they like
-  void read(std::int64_t first, std::int64_t count, std::byte* to) const {
-    const auto size = static_cast<std::int64_t>(walk_.element_bytes());
-    walk_.segments(first, count, [&](const Segment& s) {
-      if (s.step == size) {
-        hbm_->read(tensor_, s.offset, {to, static_cast<std::size_t>(s.count * size)});
-        to += s.count * size;
-        return;
-      }
-      for (std::int64_t i = 0; i < s.count; ++i, to += size) {
-        hbm_->read(tensor_, s.offset + i * s.step, {to, static_cast<std::size_t>(size)});
-      }
-    });
-  }
-  void write(std::int64_t first, std::int64_t count, const std::byte* from) {
-    const auto size = static_cast<std::int64_t>(walk_.element_bytes());
-    walk_.segments(first, count, [&](const Segment& s) {
-      if (s.step == size) {
-        hbm_->write(tensor_, s.offset, {from, static_cast<std::size_t>(s.count * size)});
-        from += s.count * size;
-        return;
-      }
-      for (std::int64_t i = 0; i < s.count; ++i, from += size) {
-        hbm_->write(tensor_, s.offset + i * s.step, {from, static_cast<std::size_t>(size)});
-      }
-    });
-  }
-
- private:
-  std::uint16_t tensor_;
-  DType dtype_;
-  Walk walk_;
-  HbmMemory* hbm_;
-};
-
-OnChipSide make_side(std::string_view name, const AccessPattern& pattern, State& state) {
-  return {name, pattern, state};
-}
-HbmSide make_side(std::string_view name, const HbmPattern& pattern, State& state) {
-  return {name, pattern, state};
-}
 
 // A whole stream in memory of its own: the source of a transfer onto itself.
 struct Copied {
@@ -159,10 +70,31 @@ void cast(Destination& dst, Source& src, std::int64_t elements, std::byte* buffe
   }
 }
 
+// dst += src in fp32 (datasheet 6.10.1).
 template <typename Destination, typename Source>
-void transfer(Destination& dst, Source& src, std::int64_t elements) {
+void add(Destination& dst, Source& src, std::int64_t elements, std::byte* buffer) {
+  std::vector<float> values(static_cast<std::size_t>(2 * piece_elements));
+  for (std::int64_t first = 0, n = 0; first < elements; first += n) {
+    n = std::min({src.until_break(first), dst.until_break(first), elements - first, piece_elements});
+    const auto count = static_cast<std::size_t>(n);
+    float* sums = values.data();
+    float* addends = values.data() + piece_elements;
+    src.read(first, n, buffer);
+    to_f32(src.dtype(), buffer, addends, count);
+    dst.read(first, n, buffer);
+    to_f32(dst.dtype(), buffer, sums, count);
+    for (std::size_t i = 0; i < count; ++i) sums[i] += addends[i];
+    from_f32(dst.dtype(), sums, buffer, count);
+    dst.write(first, n, buffer);
+  }
+}
+
+template <typename Destination, typename Source>
+void transfer(Destination& dst, Source& src, std::int64_t elements, bool accumulate) {
   std::vector<std::byte> buffer(static_cast<std::size_t>(piece_elements) * 4);
-  if (dst.dtype() == src.dtype()) {
+  if (accumulate) {
+    add(dst, src, elements, buffer.data());
+  } else if (dst.dtype() == src.dtype()) {
     move_bytes(dst, src, elements, buffer.data());
   } else {
     cast(dst, src, elements, buffer.data());
@@ -176,26 +108,82 @@ bool may_overlap(const Pattern& dst, const Pattern& src) {
 bool may_overlap(const AccessPattern&, const HbmPattern&) { return false; }
 bool may_overlap(const HbmPattern&, const AccessPattern&) { return false; }
 
+template <typename To, typename From>
+void move(const To& to, const From& from, bool accumulate, State& state) {
+  auto dst = make_side("dma_copy", "dst", to, state);
+  auto src = make_side("dma_copy", "src", from, state);
+  if (dst.elements() != src.elements()) {
+    throw Fault(FaultKind::program, "", "dma_copy: dst has {}, src has {}", dst.describe(), src.describe());
+  }
+  if (may_overlap(to, from)) {  // everything is read before anything is written
+    Copied copied = copy_of(src);
+    transfer(dst, copied, dst.elements(), accumulate);
+  } else {
+    transfer(dst, src, dst.elements(), accumulate);
+  }
+}
+
+// ---- rows chosen by an index ----------------------------------------------------------------
+
+// Signed or not, every index as it counts.
+std::vector<std::int64_t> read_indices(const DmaCopy& f, int lanes, State& state) {
+  const auto* pointer = std::get_if<PointerOperand>(&f.index);
+  if (pointer == nullptr || size_of(pointer->dtype) != 4 || is_float(pointer->dtype)) {
+    throw Fault(FaultKind::program, "", "dma_copy: index is no column of u32 or i32");
+  }
+  const AccessPattern column = as_pattern(*pointer, lanes);
+  const Operand operand("dma_copy", "index", column, state);
+  std::vector<std::int64_t> indices;
+  for (int p = 0; p < lanes; ++p) {
+    std::uint32_t bits = 0;
+    operand.read(Block{p, 1, 0, 1}, reinterpret_cast<std::byte*>(&bits));
+    indices.push_back(pointer->dtype == DType::i32 ? std::int64_t{static_cast<std::int32_t>(bits)}
+                                                   : std::int64_t{bits});
+  }
+  return indices;
+}
+
+// visit(the partition's part of the tile, the row of the table) for each row that moves, partitions
+// ascending.
+template <typename Visit>
+void for_each_row(const DmaCopy& f, const AccessPattern& tile, const HbmPattern& table, State& state,
+                  Visit&& visit) {
+  const HbmDim rows = table.dims[3];
+  const std::vector<std::int64_t> indices = read_indices(f, tile.partitions, state);
+  const auto inside = [&](std::int64_t index) { return index >= 0 && index < std::int64_t{rows.count}; };
+  for (std::size_t p = 0; p < indices.size() && f.bounds == Bounds::error; ++p) {
+    if (inside(indices[p])) continue;
+    throw Fault(FaultKind::program, "", "dma_copy: index {} of partition {} is outside the {} rows of '{}'",
+                indices[p], tile.partition + static_cast<int>(p), rows.count, state.hbm.name(table.tensor));
+  }
+  AccessPattern lane = tile;
+  lane.partitions = 1;
+  HbmPattern row = table;
+  row.dims[3] = HbmDim{};
+  for (std::size_t p = 0; p < indices.size(); ++p) {
+    if (!inside(indices[p])) continue;
+    lane.partition = static_cast<std::uint8_t>(tile.partition + p);
+    row.offset = table.offset + indices[p] * rows.step;
+    visit(lane, row);
+  }
+}
+
 }  // namespace
 
 void exec::dma_copy(const DmaCopy& f, Engine, State& state) {
-  std::visit(
-      [&](const auto& to, const auto& from) {
-        auto dst = make_side("dst", to, state);
-        auto src = make_side("src", from, state);
-        if (dst.elements() != src.elements()) {
-          throw Fault(FaultKind::program, "", "dma_copy: dst has {}, src has {}", dst.describe(),
-                      src.describe());
-        }
-        if (may_overlap(to, from)) {  // everything is read before anything is written
-          Copied copied = copy_of(src);
-          transfer(dst, copied, dst.elements());
-        } else {
-          transfer(dst, src, dst.elements());
-        }
-        if constexpr (std::is_same_v<std::decay_t<decltype(to)>, AccessPattern>) leave_groups(to, state);
-      },
-      f.dst, f.src);
+  const auto* tile = std::get_if<AccessPattern>(&f.dst);
+  if (!std::holds_alternative<std::monostate>(f.index)) {
+    const auto* table = std::get_if<HbmPattern>(tile != nullptr ? &f.src : &f.dst);
+    const auto* other = std::get_if<AccessPattern>(tile != nullptr ? &f.dst : &f.src);
+    if (table == nullptr || other == nullptr)
+      throw Fault(FaultKind::program, "", "dma_copy: an index chooses rows in HBM for a tile");
+    for_each_row(f, *other, *table, state, [&](const AccessPattern& lane, const HbmPattern& row) {
+      tile != nullptr ? move(lane, row, f.accumulate, state) : move(row, lane, f.accumulate, state);
+    });
+  } else {
+    std::visit([&](const auto& to, const auto& from) { move(to, from, f.accumulate, state); }, f.dst, f.src);
+  }
+  if (tile != nullptr) leave_groups(*tile, state);
 }
 
 }  // namespace ncemu

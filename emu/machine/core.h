@@ -75,8 +75,7 @@ class Core {
   // Descriptors of the software mode are made by a program on gpsimd, which its data path runs like any
   // other.
   static bool occupies_pipeline(const Instruction& instruction) {
-    const auto* copy = std::get_if<DmaCopy>(&instruction.operands);
-    return copy != nullptr && copy->mode == DgeMode::software;
+    return info(instruction.opcode).is_dma() && route(instruction.operands).mode == DgeMode::software;
   }
   Ticks wake_up(Engine waiter, Engine producer) const {
     return wake_up_[static_cast<std::size_t>(waiter)][static_cast<std::size_t>(producer)];
@@ -118,6 +117,7 @@ class Core {
   Ticks last_end_ = 0;
 
   Instruction resolved_;  // the instruction at work, if it names registers
+  bool inside_ = true;    // false: a transfer at work skips an address outside
   Signaller at_work_;
   const Instruction* instruction_at_work_ = nullptr;
   Engine fault_engine_ = Engine::tensor;  // for the words of a fault

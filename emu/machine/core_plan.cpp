@@ -35,7 +35,7 @@ const Prepared& Core::prepare(EngineCore& engine) {
     }
   }
   if (prepared.kind == Prepared::Kind::transfer && (clocked_ || !observers_.empty())) {
-    prepared.described = dma_.describe(std::get<DmaCopy>(instruction.operands));
+    prepared.described = dma_.describe(instruction.operands);
   }
   return prepared;
 }
@@ -56,9 +56,9 @@ void Core::fetch(EngineCore& engine) {
   }
   if (prepared.kind == Prepared::Kind::transfer && clocked_) {
     // Generation occupies the issuer; on gpsimd it is a program like any other (datasheet 7.7).
-    const auto& copy = std::get<DmaCopy>(instruction.operands);
+    const DgeMode mode = route(instruction.operands).mode;
     engine.issue_cost = prepared.cost.interval;
-    engine.cost = {dma_.occupation(copy, prepared.described, engine.engine, engine.issue_cost), 0, 0};
+    engine.cost = {dma_.occupation(mode, prepared.described, engine.engine, engine.issue_cost), 0, 0};
   }
   engine.wait_value = instruction.wait.present()
                           ? wait_value(instruction.wait, engine.sequencer.registers(), machine_.target)
@@ -114,7 +114,7 @@ bool Core::plan(EngineCore& engine) {
     no_sooner_than(std::max(engine.timeline.drained(), engine.stores_done), StallReason::pipeline);
   }
   if (prepared.kind == Prepared::Kind::transfer) {
-    const DgeMode mode = std::get<DmaCopy>(instruction.operands).mode;
+    const DgeMode mode = route(instruction.operands).mode;
     no_sooner_than(dma_.earliest_issue(engine.engine, mode, engine.issue_cost), StallReason::dma_queue);
   }
   if (wait.remembered) {

@@ -27,9 +27,10 @@ void Core::start(EngineCore& engine) {
   const Prepared& prepared = engine.prepared[index];
   fault_at(engine.engine, index);
   const Instruction* instruction = &engine.sequencer.current();
+  inside_ = true;
   if (prepared.registers) {
     resolved_ = *instruction;
-    resolve(resolved_, engine.sequencer.registers(), *program_);
+    inside_ = resolve(resolved_, engine.sequencer.registers(), *program_);
     instruction = &resolved_;
   }
   at_work_ = {engine.engine, false, serial_++};
@@ -132,7 +133,7 @@ void Core::write(std::uint32_t address, std::uint32_t data, std::uint32_t index,
 }
 
 void Core::start_transfer(EngineCore& engine, const Instruction& instruction, std::uint32_t index) {
-  const auto& copy = std::get<DmaCopy>(instruction.operands);
+  const Route way = route(instruction.operands);
   const Prepared& prepared = engine.prepared[index];
   Transfer transfer{{engine.engine, true, at_work_.serial}, index, instruction.update};
   if (instruction.update.present()) increment_per_engine(instruction.update);  // a Fault here, not at its end
@@ -141,7 +142,7 @@ void Core::start_transfer(EngineCore& engine, const Instruction& instruction, st
     Ticks delay = 0;
     if (options_.perturb_transfer) options_.perturb_transfer(instruction, engine.engine, delay);
     const auto triggered =
-        dma_.trigger(copy, prepared.described, transfer, now_, engine.issue_cost, std::max<Ticks>(delay, 0));
+        dma_.trigger(way, prepared.described, transfer, now_, engine.issue_cost, std::max<Ticks>(delay, 0));
     id = triggered.id;
     if (occupies_pipeline(instruction)) {
       engine.busy_until = engine.timeline.start(instruction, engine.cost, now_).busy_until;
@@ -155,7 +156,7 @@ void Core::start_transfer(EngineCore& engine, const Instruction& instruction, st
                   {.start = now_, .busy_until = next, .read_done = next, .complete = next});
     const TransferStarted event{engine.engine, index, at_work_.serial,
                                 &instruction,  id,    &dma_.work(prepared.described),
-                                copy.queue,    now_};
+                                way.queue,     now_};
     for (Observer* observer : observers_) observer->on_transfer(event);
   }
   if (state_) execute_data(engine, instruction, index);
@@ -175,7 +176,7 @@ void Core::complete_at_once(const Transfer& transfer, DmaService::TransferId id)
 
 void Core::execute_data(EngineCore& engine, const Instruction& instruction, std::uint32_t index) {
   instruction_at_work_ = &instruction;
-  execute(instruction, engine.engine, *state_);
+  if (inside_) execute(instruction, engine.engine, *state_);
   after_effect(engine, instruction, index);
 }
 

@@ -8,23 +8,31 @@
 namespace ncemu {
 namespace {
 
-// What decides the descriptors of one side: everything but where it begins.
-MemoryOperand without_address(const MemoryOperand& side) {
-  MemoryOperand result = side;
-  if (auto* on_chip = std::get_if<AccessPattern>(&result)) {
-    on_chip->offset = 0;
-    on_chip->index = {};
-    on_chip->index_step = 0;
-    on_chip->place = no_place;
-  } else {
-    auto& hbm = std::get<HbmPattern>(result);
-    hbm.tensor = 0;
-    hbm.offset = 0;
-    hbm.index = {};
-    hbm.index_step = 0;
+// What decides the descriptors: everything but where operands begin and which way the transfer takes.
+struct Strip {
+  void operator()(std::string_view, MemoryOperand& side, Role) const {
+    if (auto* on_chip = std::get_if<AccessPattern>(&side)) {
+      on_chip->offset = 0;
+      on_chip->index = {};
+      on_chip->index_step = 0;
+      on_chip->place = no_place;
+    } else {
+      auto& hbm = std::get<HbmPattern>(side);
+      hbm.tensor = 0;
+      hbm.offset = 0;
+      hbm.index = {};
+      hbm.index_step = 0;
+    }
   }
-  return result;
-}
+  void operator()(std::string_view, ScalarOperand& index, Role) const {
+    if (std::holds_alternative<PointerOperand>(index)) index = PointerOperand{};
+  }
+  void operator()(std::string_view, std::uint8_t& queue, Role) const { queue = 0; }
+  void operator()(std::string_view, DgeMode& mode, Role) const { mode = DgeMode::static_; }
+  void operator()(std::string_view, float& scale, Role) const { scale = 1; }
+  template <typename T>
+  void operator()(std::string_view, T&, Role) const {}
+};
 
 class Hash {
  public:
@@ -69,18 +77,21 @@ std::uint32_t increment_per_engine(const Update& update) {
 DmaUnit::DmaUnit(const MachineConfig& machine)
     : machine_(&machine), service_(machine), queue_ready_(machine.target.dma_queues, 0) {}
 
-std::uint32_t DmaUnit::describe(const DmaCopy& copy) {
-  DmaCopy shape{without_address(copy.dst), without_address(copy.src), 0, DgeMode::static_};
+std::uint32_t DmaUnit::describe(const Operands& transfer) {
+  Operands shape = transfer;
+  for_each_field(shape, Strip{});
   Hash hash;
-  add(hash, shape.dst);
-  add(hash, shape.src);
+  hash.add(shape.index());
+  for_each_field(shape, [&](std::string_view, const auto& field, Role) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(field)>, MemoryOperand>) add(hash, field);
+  });
   std::vector<Shape>& candidates = shapes_[hash.value()];
   for (const Shape& known : candidates) {
-    if (known.copy == shape) return known.work;
+    if (known.transfer == shape) return known.work;
   }
   const auto number = static_cast<std::uint32_t>(works_.size());
-  works_.push_back(std::make_shared<const TransferWork>(transfer_work(shape)));
-  candidates.push_back({shape, number});
+  works_.push_back(std::make_shared<const TransferWork>(transfer_work(shape, machine_->target.generation)));
+  candidates.push_back({std::move(shape), number});
   return number;
 }
 
@@ -92,27 +103,26 @@ Ticks DmaUnit::earliest_issue(Engine issuer, DgeMode mode, Ticks issue_cost) con
   return generator_free_[static_cast<std::size_t>(issuer)][static_cast<std::size_t>(mode)] - issue_cost;
 }
 
-Ticks DmaUnit::occupation(const DmaCopy& copy, std::uint32_t described, Engine issuer,
-                          Ticks issue_cost) const {
-  if (!generation_blocks_issuer(copy.mode, issuer)) return issue_cost;
-  return std::max(issue_cost, generation_time(copy.mode, work(described), *machine_));
+Ticks DmaUnit::occupation(DgeMode mode, std::uint32_t described, Engine issuer, Ticks issue_cost) const {
+  if (!generation_blocks_issuer(mode, issuer)) return issue_cost;
+  return std::max(issue_cost, generation_time(mode, work(described), *machine_));
 }
 
-DmaUnit::Triggered DmaUnit::trigger(const DmaCopy& copy, std::uint32_t described, const Transfer& transfer,
+DmaUnit::Triggered DmaUnit::trigger(const Route& route, std::uint32_t described, const Transfer& transfer,
                                     Ticks t, Ticks issue_cost, Ticks delay) {
   const Engine issuer = transfer.by.engine;
-  Ticks& generator = generator_free(issuer, copy.mode);
+  Ticks& generator = generator_free(issuer, route.mode);
   const Ticks taken = t + issue_cost;
   ensure(taken >= generator, "a trigger waits until its descriptor generator is free");
-  ensure(copy.queue < queue_ready_.size(), "a transfer names one of the DMA queues");
-  generator = taken + generation_time(copy.mode, work(described), *machine_);
+  ensure(route.queue < queue_ready_.size(), "a transfer names one of the DMA queues");
+  generator = taken + generation_time(route.mode, work(described), *machine_);
 
   Triggered result;
-  result.occupied = occupation(copy, described, issuer, issue_cost);
-  Ticks& ready = queue_ready_[copy.queue];
-  ready = std::max(ready, taken + trigger_latency(copy.mode, *machine_) + delay);
+  result.occupied = occupation(route.mode, described, issuer, issue_cost);
+  Ticks& ready = queue_ready_[route.queue];
+  ready = std::max(ready, taken + trigger_latency(route.mode, *machine_) + delay);
   result.descriptors = ready;
-  result.id = service_.submit(works_[described], copy.queue, ready);
+  result.id = service_.submit(works_[described], route.queue, ready);
   ensure(result.id == first_ + transfers_.size(),
          "the DMA service numbers transfers in the order of their triggers");
   transfers_.push_back(transfer);

@@ -35,7 +35,7 @@ class DmaUnit {
   explicit DmaUnit(const MachineConfig& machine);
 
   // The number of the transfer's descriptors, for work(). Equal shapes share them, wherever they lie.
-  std::uint32_t describe(const DmaCopy& copy);
+  std::uint32_t describe(const Operands& transfer);
   const TransferWork& work(std::uint32_t described) const { return *works_[described]; }
 
   // The earliest issue at which the generator can take the trigger: issue + issue_cost >= generator free.
@@ -47,10 +47,10 @@ class DmaUnit {
     Ticks descriptors = 0;  // when the DMA engines may begin
   };
   // Issues at `t` >= earliest_issue; `delay` postpones the transfer itself.
-  Triggered trigger(const DmaCopy& copy, std::uint32_t described, const Transfer& transfer, Ticks t,
+  Triggered trigger(const Route& route, std::uint32_t described, const Transfer& transfer, Ticks t,
                     Ticks issue_cost, Ticks delay);
   // How long the issuer is occupied by the trigger.
-  Ticks occupation(const DmaCopy& copy, std::uint32_t described, Engine issuer, Ticks issue_cost) const;
+  Ticks occupation(DgeMode mode, std::uint32_t described, Engine issuer, Ticks issue_cost) const;
 
   std::optional<Ticks> next_time() const { return service_.next_time(); }
   std::optional<DmaService::Event> pop() { return service_.pop(); }
@@ -71,7 +71,7 @@ class DmaUnit {
   DmaService::TransferId first_ = 0;
 
   struct Shape {
-    DmaCopy copy;  // without addresses
+    Operands transfer;  // without addresses and route
     std::uint32_t work = 0;
   };
   std::vector<std::shared_ptr<const TransferWork>> works_;

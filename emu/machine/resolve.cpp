@@ -65,19 +65,21 @@ template <typename Pattern>
 }
 
 template <typename Pattern>
-void resolve_pattern(Pattern& p, const Registers& registers, const Program& program,
-                     std::string_view operand) {
-  if (!p.index.present()) return;
+bool resolve_pattern(Pattern& p, const Registers& registers, const Program& program, std::string_view operand,
+                     Bounds bounds) {
+  if (!p.index.present()) return true;
   const std::int64_t index = value_of(p.index, registers);
   const Room room = room_of(p, program);
   const Extent base = extent(p);
   const std::int64_t shift = index * step_bytes(p);
-  if (base.begin + shift < room.begin || base.end + shift > room.end) refuse(p, room, base, index, operand);
+  const bool inside = base.begin + shift >= room.begin && base.end + shift <= room.end;
+  if (!inside && bounds == Bounds::error) refuse(p, room, base, index, operand);
   using Offset = decltype(p.offset);
   const std::int64_t unit = std::is_same_v<Pattern, AccessPattern> ? 1 : size_of(p.dtype);
-  p.offset = static_cast<Offset>(std::int64_t{p.offset} + shift / unit);
+  if (inside) p.offset = static_cast<Offset>(std::int64_t{p.offset} + shift / unit);
   p.index = {};
   p.index_step = 0;
+  return inside;
 }
 
 // Integer scalars belong to the bitvec class and to fills of integer tiles (design: one register is read as
@@ -96,15 +98,17 @@ struct Resolver {
   const Registers& registers;
   const Program& program;
   bool integers;
+  Bounds bounds;
+  bool& inside;
 
   void operator()(std::string_view name, AccessPattern& p, Role) const {
-    resolve_pattern(p, registers, program, name);
+    inside = resolve_pattern(p, registers, program, name, bounds) && inside;
   }
   void operator()(std::string_view name, std::optional<AccessPattern>& p, Role) const {
-    if (p) resolve_pattern(*p, registers, program, name);
+    if (p) inside = resolve_pattern(*p, registers, program, name, bounds) && inside;
   }
   void operator()(std::string_view name, MemoryOperand& m, Role) const {
-    std::visit([&](auto& p) { resolve_pattern(p, registers, program, name); }, m);
+    std::visit([&](auto& p) { inside = resolve_pattern(p, registers, program, name, bounds) && inside; }, m);
   }
   void operator()(std::string_view, ScalarOperand& s, Role) const {
     const auto* r = std::get_if<Register>(&s);
@@ -156,13 +160,17 @@ std::uint16_t wait_value(const Wait& wait, const Registers& registers, const Tar
   return static_cast<std::uint16_t>(value);
 }
 
-void resolve(Instruction& instruction, const Registers& registers, const Program& program) {
+bool resolve(Instruction& instruction, const Registers& registers, const Program& program) {
   if (instruction.wait.present() && instruction.wait.value_is_register) {
     instruction.wait.value = wait_value(instruction.wait, registers, program.target);
     instruction.wait.value_is_register = false;
   }
+  const auto* copy = std::get_if<DmaCopy>(&instruction.operands);
+  bool inside = true;
   for_each_field(instruction.operands,
-                 Resolver{registers, program, scalars_are_integers(instruction.operands)});
+                 Resolver{registers, program, scalars_are_integers(instruction.operands),
+                          copy != nullptr ? copy->bounds : Bounds::error, inside});
+  return inside;
 }
 
 }  // namespace ncemu

@@ -20,7 +20,8 @@ bool needs_resolving(const Instruction& instruction);
 std::uint16_t wait_value(const Wait& wait, const Registers& registers, const Target& target);
 
 // Replaces registers by their values, in place. Throws Fault(program), without a place, naming the operand,
-// the tile or tensor, the register's value and the values that are inside.
-void resolve(Instruction& instruction, const Registers& registers, const Program& program);
+// the tile or tensor, the register's value and the values that are inside. False: an operand of a transfer
+// with bounds = skip would be outside, so that nothing moves; it is left where the register's value 0 has it.
+bool resolve(Instruction& instruction, const Registers& registers, const Program& program);
 
 }  // namespace ncemu

@@ -14,8 +14,9 @@ Ticks generation_time(DgeMode mode, const TransferWork& work, const MachineConfi
   switch (mode) {
     case DgeMode::static_: return ticks_from_ns(m, m.dma.g_static_ns);
     case DgeMode::software:
-      return ticks_from_ns(
-          m, m.dma.g_software_ns + m.dma.g_software_row_ns * static_cast<double>(work.descriptors));
+      return ticks_from_ns(m, m.dma.g_software_ns +
+                                  m.dma.g_software_row_ns * static_cast<double>(work.descriptors) +
+                                  m.dma.g_index_row_ns * static_cast<double>(work.indexed_rows));
     case DgeMode::hardware: return ticks_from_ns(m, m.dma.g_hardware_ns);
   }
   return 0;
@@ -87,6 +88,7 @@ struct DmaEngine {
   bool elements = false;    // each descriptor is less than an access to HBM, on both sides
   double posted_bytes = 0;  // written and not yet in HBM, at the time below
   Ticks idle_since = 0;     // the end of the last packet or semaphore write
+  double rate = 1;          // share of the rate of a copy
 };
 
 struct Transfer {
@@ -237,6 +239,7 @@ struct DmaService::Impl {
     engine.bytes = engine.descriptors * run.bytes;
     engine.begin = now;
     engine.hbm_accesses = transfer(job.transfer).hbm_accesses;
+    engine.rate = rate_share(transfer(job.transfer).work->kind);
     engine.elements = engine.hbm_accesses == 2 && run.bytes < element_bytes;
     engine.posted = transfer(job.transfer).stores && post(engine);
     if (engine.posted) return;
@@ -253,10 +256,22 @@ struct DmaService::Impl {
     return true;
   }
 
+  // Transfers that transpose or compute reach a share of a copy's rate (datasheet 7.9).
+  double rate_share(TransferKind kind) const {
+    switch (kind) {
+      case TransferKind::copy: return 1;
+      case TransferKind::compute: return config.compute_share;
+      case TransferKind::transpose_hbm: return config.transpose_hbm_share;
+      case TransferKind::transpose_sbuf: return config.transpose_sbuf_share;
+    }
+    return 1;
+  }
+
   // Datasheet 7.5: t_desc = O_DESC + bytes / R_ENG(n), with the HBM budget as a factor on the rate.
   Ticks packet_time(const DmaEngine& engine) const {
     double rate = config.r_peak;
     if (!engine.posted) rate = std::min(rate, config.c_core / moving);
+    rate *= engine.rate;
     if (!engine.posted && engine.hbm_accesses > 0) rate = std::min(rate, hbm_bytes_per_ns / hbm_accesses);
     const double count = static_cast<double>(engine.descriptors);
     const double one_ns = engine.elements ? config.element_ns : config.desc_min_ns;

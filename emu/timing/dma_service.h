@@ -24,7 +24,17 @@ struct DescriptorRuns {
   friend bool operator==(const DescriptorRuns&, const DescriptorRuns&) = default;
 };
 
+// What the DMA engines do with the bytes; it decides their rate (datasheet 7.9).
+enum class TransferKind : std::uint8_t {
+  copy,            // also element by element
+  compute,         // joins sources
+  transpose_hbm,   // through the transposing unit of v3, from HBM
+  transpose_sbuf,  // the same, from SBUF
+};
+
 struct TransferWork {
+  TransferKind kind = TransferKind::copy;
+  std::int64_t indexed_rows = 0;                                      // whose numbers are read from an index
   std::array<std::vector<DescriptorRuns>, dma_engine_count> engines;  // what each DMA engine moves
   std::int64_t bytes = 0;                                             // max(source, destination) bytes in all
   std::int64_t hbm_read = 0, hbm_written = 0, sbuf_read = 0, sbuf_written = 0, psum_read = 0;
@@ -33,8 +43,10 @@ struct TransferWork {
 };
 // Splits a transfer into descriptors (contiguous on both sides, at most 64 KiB) and gives each to its
 // engine: floor(partition / 8) of the destination's on-chip side, else of the source's; HBM to HBM 16
-// equal parts of whole rows.
+// equal parts of whole rows. Rows chosen by an index have at least one descriptor each, moved or not.
 TransferWork transfer_work(const DmaCopy& copy);
+// Any transfer on a NeuronCore of this generation.
+TransferWork transfer_work(const Operands& transfer, int generation);
 
 // The life of a transfer whose instruction issues at t (datasheet 7.6, 7.10):
 //   g        = max(t + cost().interval, the generator is free); the generator is then busy for

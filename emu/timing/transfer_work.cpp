@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <vector>
 
 #include "emu/timing/dma_service.h"
@@ -168,8 +169,102 @@ class Splitter {
 
 }  // namespace
 
+namespace {
+
+// The rows that an index chooses take the place of the table: as many as the other side has partitions.
+MemoryOperand chosen_rows(const MemoryOperand& side, const MemoryOperand& other) {
+  const auto* table = std::get_if<HbmPattern>(&side);
+  const auto* tile = std::get_if<AccessPattern>(&other);
+  if (table == nullptr || tile == nullptr) return side;
+  HbmPattern rows = *table;
+  rows.dims[3].count = tile->partitions;
+  return rows;
+}
+
+// One transfer after the other on each engine; what is written is written once.
+void append(TransferWork& work, const TransferWork& further) {
+  for (std::size_t e = 0; e < work.engines.size(); ++e) {
+    work.engines[e].insert(work.engines[e].end(), further.engines[e].begin(), further.engines[e].end());
+  }
+  work.bytes += further.bytes;
+  work.hbm_read += further.hbm_read;
+  work.sbuf_read += further.sbuf_read;
+  work.psum_read += further.psum_read;
+  work.descriptors += further.descriptors;
+  work.shortest_run = std::min(work.shortest_run, further.shortest_run);
+}
+
+// Each source costs a pass of its own (datasheet 7.9 [assumed]).
+TransferWork joined(const MemoryOperand& dst, std::span<const MemoryOperand> sources) {
+  TransferWork work = Splitter(side_of(dst), side_of(sources[0])).split();
+  for (const MemoryOperand& source : sources.subspan(1))
+    append(work, Splitter(side_of(dst), side_of(source)).split());
+  work.kind = TransferKind::compute;
+  return work;
+}
+
+TransferWork compute_work(const DmaCompute& compute) {
+  std::vector<MemoryOperand> sources;
+  for (const DmaCompute::Source& s : compute.sources) sources.push_back(s.src);
+  return joined(compute.dst, sources);
+}
+
+// Blocks of the transposing unit, and the partitions and elements they have (datasheet 7.9).
+constexpr std::int64_t block_partitions = 128;
+constexpr std::int64_t block_elements = 16;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// The 16 engines fill each block together; whole blocks are charged. The figures of the datasheet are rates
+// of whole transfers, so an engine's share is as few descriptors as their length allows [assumed].
+void transpose_blocks(TransferWork& work, const AccessPattern& dst) {
+  const std::int64_t element = size_of(dst.dtype);
+  const std::int64_t between = std::int64_t{dst.dims[1].count} * dst.dims[2].count;
+  const std::int64_t blocks =
+      ceil_div(dst.partitions, block_partitions) * ceil_div(dst.dims[0].count, block_elements) * between;
+  const std::int64_t share = blocks * block_partitions * block_elements * element / dma_engine_count;
+  for (auto& runs : work.engines) {
+    if (share >= descriptor_bytes_max) runs.push_back({descriptor_bytes_max, share / descriptor_bytes_max});
+    if (share % descriptor_bytes_max != 0) runs.push_back({share % descriptor_bytes_max, 1});
+    for (const DescriptorRuns& r : runs) work.descriptors += r.count;
+  }
+  work.shortest_run = work.engines[0].back().bytes;
+}
+
+// Every element is a descriptor; the engines share them as they share a copy.
+TransferWork transpose_work(const DmaTranspose& transpose, int generation) {
+  Side dst = side_of(transpose.dst), src = side_of(transpose.src);
+  dst.run = src.run = 1;
+  const auto* tile = std::get_if<AccessPattern>(&transpose.dst);
+  const bool by_unit =
+      generation >= 3 && tile != nullptr && (src.element_bytes == 2 || src.element_bytes == 4);
+  TransferWork work = Splitter(dst, src).split();
+  if (!by_unit) return work;
+  for (auto& runs : work.engines) runs.clear();
+  work.descriptors = 0;
+  work.kind = src.on_chip() ? TransferKind::transpose_sbuf : TransferKind::transpose_hbm;
+  transpose_blocks(work, *tile);
+  return work;
+}
+
+}  // namespace
+
 TransferWork transfer_work(const DmaCopy& copy) {
-  return Splitter(side_of(copy.dst), side_of(copy.src)).split();
+  const bool indexed = !std::holds_alternative<std::monostate>(copy.index);
+  const MemoryOperand dst = indexed ? chosen_rows(copy.dst, copy.src) : copy.dst;
+  const MemoryOperand src = indexed ? chosen_rows(copy.src, copy.dst) : copy.src;
+  const MemoryOperand sources[] = {src, dst};
+  TransferWork work = copy.accumulate ? joined(dst, sources) : Splitter(side_of(dst), side_of(src)).split();
+  if (indexed) work.indexed_rows = lanes(copy);
+  return work;
+}
+
+TransferWork transfer_work(const Operands& transfer, int generation) {
+  if (const auto* copy = std::get_if<DmaCopy>(&transfer)) return transfer_work(*copy);
+  if (const auto* compute = std::get_if<DmaCompute>(&transfer)) return compute_work(*compute);
+  const auto* transpose = std::get_if<DmaTranspose>(&transfer);
+  ensure(transpose != nullptr, "only transfers have descriptors");
+  return transpose_work(*transpose, generation);
 }
 
 }  // namespace ncemu

@@ -237,19 +237,13 @@ void Evaluator::emit(const Statement& s) {
 
   Instruction* instruction = nullptr;
   branch_ = nullptr;
-  if (i.row->opcode == Opcode::dma_copy) {
-    const Value dst = evaluate(*i.fields[0]);
-    const Value src = evaluate(*i.fields[1]);
-    blame_ = s.where;
-    if (std::holds_alternative<View>(dst) && std::holds_alternative<View>(src)) {
-      instruction = &emit_transfer(i, std::get<View>(dst), std::get<View>(src), engine);
-    }
-  }
+  if (i.row->is_dma()) instruction = emit_transfer(i, engine);
   if (instruction == nullptr) {
     Operands operands = default_operands(i.row->opcode);
+    if (auto* compute = std::get_if<DmaCompute>(&operands)) compute->sources.resize(count_sources(i));
     for_each_field(operands, FieldReader(*this, i));
     blame_ = s.where;
-    if (auto* copy = std::get_if<DmaCopy>(&operands)) complete_raw_transfer(i, *copy, engine);
+    if (i.row->is_dma()) complete_raw_transfer(i, operands, engine);
     instruction = &builder_.emit(i.row->opcode, std::move(operands), engine);
   }
   if (branch_ != nullptr) {
@@ -258,41 +252,6 @@ void Evaluator::emit(const Statement& s) {
     branch_ = nullptr;
   }
   attach(*instruction, i);
-}
-
-Instruction& Evaluator::emit_transfer(const InstructionSyntax& i, const View& dst, const View& src,
-                                      std::optional<Engine> issuer) {
-  std::optional<std::uint8_t> queue;
-  std::optional<DgeMode> mode;
-  std::size_t k = 0;
-  DmaCopy names;
-  DmaCopy::fields(names, [&](std::string_view name, auto& field, Role) {
-    const Expression* e = i.fields[k++];
-    if (e == nullptr) return;
-    using T = std::decay_t<decltype(field)>;
-    if constexpr (std::is_same_v<T, std::uint8_t>) queue = static_cast<T>(integer_within(*e, name, 0, 255));
-    if constexpr (std::is_same_v<T, DgeMode>) mode = word<DgeMode>(*e, "the mode");
-  });
-  blame_ = join(i.fields[0]->where, i.fields[1]->where);
-  return builder_.dma_copy(dst, src, issuer, queue, mode);
-}
-
-// A transfer of raw patterns: the Builder's defaults, as far as they do not depend on views.
-void Evaluator::complete_raw_transfer(const InstructionSyntax& i, DmaCopy& copy,
-                                      std::optional<Engine>& issuer) {
-  const auto indexed = [](const MemoryOperand& m) {
-    return std::visit([](const auto& pattern) { return pattern.index.present(); }, m);
-  };
-  const bool mode_is_given = i.fields[3] != nullptr;
-  if (!mode_is_given && (indexed(copy.dst) || indexed(copy.src))) {
-    stop(i.fields[0]->where, "a transfer of raw patterns with an index register needs its mode",
-         "add mode = software or mode = hardware");
-  }
-  if (!issuer) {
-    const bool from_hbm = std::holds_alternative<HbmPattern>(copy.src);
-    issuer = engine_ ? *engine_ : from_hbm ? Engine::sync : Engine::gpsimd;
-  }
-  if (i.fields[2] == nullptr) copy.queue = static_cast<std::uint8_t>(*issuer);
 }
 
 std::uint8_t Evaluator::semaphore(const Expression* named, const Expression* raw) {

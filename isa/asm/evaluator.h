@@ -83,11 +83,14 @@ class Evaluator {
   std::vector<std::byte> constant_data(const ConstantSyntax& c, DType dtype,
                                        const std::vector<std::int64_t>& dims);
 
-  // ---- instructions (emit.cpp)
+  // ---- instructions (emit.cpp, emit_transfer.cpp)
   void emit(const Statement& s);
-  Instruction& emit_transfer(const InstructionSyntax& i, const View& dst, const View& src,
-                             std::optional<Engine> issuer);
-  void complete_raw_transfer(const InstructionSyntax& i, DmaCopy& copy, std::optional<Engine>& issuer);
+  Instruction* emit_transfer(const InstructionSyntax& i, std::optional<Engine> issuer);
+  void complete_raw_transfer(const InstructionSyntax& i, Operands& operands, std::optional<Engine>& issuer);
+  Route complete_route(const InstructionSyntax& i, const Operands& operands, bool& queue_given,
+                       bool& mode_given);
+  std::size_t count_sources(const InstructionSyntax& i);
+  PointerOperand row_index(const Expression& e, const View& tile);
   void attach(Instruction& instruction, const InstructionSyntax& i);
   std::uint8_t semaphore(const Expression* named, const Expression* raw);
 

@@ -26,13 +26,17 @@ constexpr std::string_view expectation() {
 const std::vector<Parser::Field>& Parser::fields(const InstructionInfo& row) {
   auto [found, is_new] = fields_.try_emplace(&row);
   if (is_new) {
-    const Operands operands = default_operands(row.opcode);
+    Operands operands = default_operands(row.opcode);
+    std::size_t needed = 0;
+    for_each_field(operands, [&](std::string_view, const auto&, Role) { ++needed; });
+    if (auto* compute = std::get_if<DmaCompute>(&operands)) compute->sources.resize(DmaCompute::most_sources);
     // An unconditional branch compares nothing.
     const bool optional_registers = std::holds_alternative<CompareBranch>(operands);
     for_each_field(operands, [&](std::string_view name, const auto& field, Role) {
       using T = std::decay_t<decltype(field)>;
       const bool is_register = std::is_same_v<T, Register> || std::is_same_v<T, IntOperand>;
-      const bool required = is_positional<T> && !(is_register && optional_registers);
+      const bool required =
+          is_positional<T> && !(is_register && optional_registers) && found->second.size() < needed;
       found->second.push_back({name, is_positional<T>, required, std::is_same_v<T, Axes>, expectation<T>()});
     });
   }

@@ -372,6 +372,31 @@ std::vector<double> everything(const MachineConfig& m) {
       {sbuf(f32, 64, 2), hbm(f32, 128, 64, 64), 2, DgeMode::static_},
       {tile(Space::sbuf, f32, 8, 4096), hbm(f32, 8, 4096, 4096), 3, DgeMode::static_},
   };
+  // What NeuronCore-v3 would do: v2 has no transposing unit.
+  const PointerOperand rows{Space::sbuf, DType::u32, 0, 0};
+  HbmPattern table = hbm(bf16, 1, 64, 0);
+  table.dims[3] = {64, 1000};
+  HbmPattern matrix = hbm(bf16, 1, 128, 0);
+  matrix.dims[3] = {128, 64};
+  DmaCompute sum;
+  sum.dst = sum.sources[0].src = sbuf(f32, 512);
+  const Operands special[] = {
+      DmaCopy{sbuf(bf16, 64), table, 5, DgeMode::software, rows},
+      sum,
+      DmaTranspose{sbuf(bf16, 64), matrix, 5, DgeMode::static_},
+      DmaTranspose{sbuf(bf16, 128), sbuf(bf16, 128), 5, DgeMode::static_},
+  };
+  for (const Operands& transfer : special) {
+    DmaService alone(m);
+    auto w = std::make_shared<const TransferWork>(transfer_work(transfer, 3));
+    const Ticks generated = generation_time(route(transfer).mode, *w, m);
+    add(generated);
+    alone.submit(w, route(transfer).queue, generated);
+    while (!alone.idle()) {
+      if (const auto event = alone.pop()) add(event->end);
+    }
+  }
+
   DmaService service(m);
   Ticks at = 0;
   for (const DmaCopy& t : transfers) {

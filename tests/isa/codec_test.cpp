@@ -75,6 +75,17 @@ std::vector<Instruction> golden_instructions() {
   mask.source[0] = ShuffleMask::keep;
   for (std::uint8_t lane = 1; lane < 32; ++lane)
     mask.source[lane] = lane < 16 ? lane : static_cast<std::uint8_t>(47 - lane);
+  HbmPattern square;
+  square.dtype = DType::bf16;
+  square.dims[0] = {1, 128};
+  square.dims[3] = {128, 16};
+  DmaCompute compute;
+  compute.dst = chip(sbuf, DType::f32, 0, 32, 0, {{1, 8}});
+  compute.op = ComputeOp::fma;
+  compute.sources = {{chip(sbuf, DType::bf16, 32, 32, 256, {{1, 8}}), 0.5F},
+                     {chip(sbuf, DType::f32, 64, 32, 512, {{1, 8}}), 1.0F},
+                     {square, -2.0F},
+                     {chip(sbuf, DType::i32, 96, 32, 1024, {{1, 8}}), 1.0F}};
   return {
       make(Opcode::event_semaphore, NoOperands{}, {3, Comparison::ge, true, 7},
            {4, UpdateOperation::sem_add_imm, UpdateWhen::complete, 500}),
@@ -175,25 +186,38 @@ std::vector<Instruction> golden_instructions() {
       make(Opcode::dma_copy,
            DmaCopy{chip(sbuf, DType::f32, 0, 128, 0, {{1, 512}}), rows, 3, DgeMode::software}, {},
            {16, UpdateOperation::sem_inc, UpdateWhen::complete, 0}),
+      make(Opcode::dma_transpose,
+           DmaTranspose{chip(sbuf, DType::bf16, 0, 128, 64, {{1, 16}}), square, 2, DgeMode::hardware}),
+      make(Opcode::dma_compute, compute),
   };
 }
 
-std::map<std::string, Word> read_golden() {
+using Words = std::vector<Word>;
+
+// The words of one instruction as the bytes that decode() takes.
+Instruction decode_words(const Words& words, const std::string& where) {
+  return decode(std::as_bytes(std::span(words)), where);
+}
+
+std::map<std::string, Words> read_golden() {
   std::ifstream in(NCEMU_SOURCE_DIR "/tests/golden/isa/words.txt");
-  std::map<std::string, Word> words;
+  std::map<std::string, Words> words;
   std::string line, current;
   std::size_t at = 0;
   while (std::getline(in, line)) {
     if (line.empty() || line[0] == '#') continue;
     if (line[0] != ' ') {
       current = line;
-      words[current] = Word{};
+      words[current] = {Word{}};
       at = 0;
       continue;
     }
     std::istringstream bytes(line.substr(0, line.find('|')));
-    for (std::string byte; bytes >> byte;)
-      words[current].at(at++) = static_cast<std::byte>(std::stoi(byte, nullptr, 16));
+    for (std::string byte; bytes >> byte; ++at) {
+      Words& written = words[current];
+      if (at == written.size() * word_bytes) written.emplace_back();
+      written.back().at(at % word_bytes) = static_cast<std::byte>(std::stoi(byte, nullptr, 16));
+    }
   }
   return words;
 }
@@ -216,9 +240,9 @@ std::string decode_error(const Word& word) {
 }
 
 // decode() gave a result or a Fault about the input, and a result encodes to the same word.
-bool decodes_to_itself(const Word& word) {
+bool decodes_to_itself(const Words& words) {
   try {
-    return encode(decode(word, "word")) == word;
+    return encode_words(decode_words(words, "word")) == words;
   } catch (const Fault& fault) {
     return fault.kind() == FaultKind::input;
   }
@@ -233,8 +257,8 @@ TEST_CASE("one instruction of each operand form has the word that the layout des
     const std::string mnemonic(info(i.opcode).mnemonic);
     CAPTURE(mnemonic);
     REQUIRE(golden.contains(mnemonic));
-    CHECK(encode(i) == golden.at(mnemonic));
-    CHECK(decode(golden.at(mnemonic), "golden") == i);
+    CHECK(encode_words(i) == golden.at(mnemonic));
+    CHECK(decode_words(golden.at(mnemonic), "golden") == i);
     forms.insert(i.operands.index());
   }
   CHECK(golden.size() == golden_instructions().size());
@@ -251,10 +275,10 @@ TEST_CASE("100,000 random legal instructions survive encoding and decoding") {
     std::size_t different = 0;
     for (int i = 0; i < 50000; ++i) {
       const Instruction instruction = random.next().instruction;
-      const Word word = encode(instruction);
-      const Instruction back = decode(word, "word");
+      const Words words = encode_words(instruction);
+      const Instruction back = decode_words(words, "word");
       // NaN immediates differ from themselves, their bits do not.
-      if (encode(back) != word || back.opcode != instruction.opcode || back.wait != instruction.wait ||
+      if (encode_words(back) != words || back.opcode != instruction.opcode || back.wait != instruction.wait ||
           back.update != instruction.update) {
         ++different;
       }
@@ -287,7 +311,7 @@ TEST_CASE("random bytes are refused or decode to an instruction of the same word
     // An opcode of the table, else nearly every word ends at its first byte.
     const auto& row = all_instructions()[random() % all_instructions().size()];
     if (i % 2 == 0) word[0] = static_cast<std::byte>(row.opcode), word[1] = {};
-    if (!decodes_to_itself(word)) ++wrong;
+    if (!decodes_to_itself({word})) ++wrong;
   }
   CHECK(wrong == 0);
 }
@@ -296,11 +320,11 @@ TEST_CASE("a legal word with any byte changed is refused or decodes to an instru
   test::RandomInstructions random(11, *find_target("trn2"));
   std::size_t wrong = 0;
   for (int i = 0; i < 500; ++i) {
-    const Word word = encode(random.next().instruction);
-    for (std::size_t at = 0; at < word_bytes; ++at) {
+    const Words words = encode_words(random.next().instruction);
+    for (std::size_t at = 0; at < words.size() * word_bytes; ++at) {
       for (const unsigned bits : {0x01U, 0x80U, 0xFFU, 1U + static_cast<unsigned>(random.below(255))}) {
-        Word changed = word;
-        changed[at] ^= static_cast<std::byte>(bits);
+        Words changed = words;
+        changed[at / word_bytes][at % word_bytes] ^= static_cast<std::byte>(bits);
         if (!decodes_to_itself(changed)) ++wrong;
       }
     }
@@ -334,6 +358,22 @@ TEST_CASE("a refused word names the byte and the field") {
   word[127] = std::byte{1};
   CHECK(decode_error(word).find("byte 127 of the instruction word (reserved): found 1, expected 0") !=
         std::string::npos);
+}
+
+TEST_CASE("an instruction of several words needs exactly the words that its header and sources give") {
+  DmaCompute compute;
+  compute.dst = compute.sources[0].src = chip(Space::sbuf, DType::f32, 0, 1, 0, {{1, 4}});
+  for (std::size_t sources = 1; sources <= DmaCompute::most_sources; ++sources) {
+    compute.sources.resize(sources, compute.sources[0]);
+    Words words = encode_words(make(Opcode::dma_compute, compute));
+    CHECK(words.size() == 1 + sources / 2);  // one in the first, two in each further
+    CHECK(word_count(words[0]) == words.size());
+    CHECK(std::get<DmaCompute>(decode_words(words, "word").operands).sources.size() == sources);
+    words.emplace_back();
+    CHECK_THROWS_AS(decode_words(words, "word"), Fault);
+    words.resize(words.size() - 2);
+    if (!words.empty()) CHECK_THROWS_AS(decode_words(words, "word"), Fault);
+  }
 }
 
 TEST_CASE("fields without meaning must be zero") {

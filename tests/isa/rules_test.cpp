@@ -69,6 +69,25 @@ std::vector<Case> common_cases() {
     const AccessPattern t = sbuf(1, 4, DType::i32);
     return TensorScalar{t, t, op0, scalar0, false, op1, scalar1, false};
   };
+  const auto gather = [](auto change) {
+    DmaCopy t{sbuf(3, 64), row(0, 64), 0, DgeMode::software, PointerOperand{Space::sbuf, DType::u32, 0, 0}};
+    std::get<HbmPattern>(t.src).dims[3] = {512, 100};
+    change(t);
+    return t;
+  };
+  const auto transpose = [](auto change) {
+    DmaTranspose t{sbuf(4, 16, DType::bf16), row(0, 4, DType::bf16)};
+    std::get<HbmPattern>(t.src).dims[3] = {4, 16};
+    change(t);
+    return t;
+  };
+  const auto compute = [](auto change) {
+    DmaCompute t;
+    t.dst = sbuf(1, 8);
+    t.sources = {{sbuf(1, 8), 1}, {row(0, 8), 1}};
+    change(t);
+    return t;
+  };
   const PointerOperand lanes{Space::sbuf, DType::f32, 0, 0};
   const auto pointer = [&](DType dtype) { return PointerOperand{Space::sbuf, dtype, 0, 0}; };
   return {
@@ -241,6 +260,66 @@ std::vector<Case> common_cases() {
        DmaCopy{sbuf(1, 512, DType::bf16), row(0, 512), 0, DgeMode::hardware}, "dst",
        "is bf16, src is f32; mode hardware moves bytes"},
 
+      {"An index of rows is", "trn1", G, Opcode::dma_copy,
+       gather([&](DmaCopy& t) { t.index = pointer(DType::f32); }), "index", "is f32, expected u32 or i32"},
+      {"An index of rows is", "trn1", G, Opcode::dma_copy, gather([](DmaCopy& t) { t.index = 3; }), "index",
+       "is a number or a register, expected a [P, 1] tile"},
+      {"An index of rows is", "trn1", G, Opcode::dma_copy, gather([](DmaCopy& t) {
+         t.index = PointerOperand{Space::psum, DType::u32, 0, 0};
+       }),
+       "index", "is in psum, expected sbuf"},
+      {"An index chooses rows", "trn1", G, Opcode::dma_copy, gather([](DmaCopy& t) { t.src = t.dst; }),
+       "index", "is given, but both sides are on chip"},
+      {"with an index has mode", "trn1", Y, Opcode::dma_copy,
+       gather([](DmaCopy& t) { t.mode = DgeMode::static_; }), "mode", "is static, but index is given"},
+      {"with an index, of a row", "trn1", G, Opcode::dma_copy,
+       gather([](DmaCopy& t) { t.dst = sbuf(3, 60); }), "dst", "has rows of 60 elements, src of 64"},
+      {"bounds = skip is for", "trn1", Y, Opcode::dma_copy,
+       DmaCopy{sbuf(1, 64), row(0, 64), 0, DgeMode::static_, {}, Bounds::skip}, "bounds",
+       "is skip, but every address is known before the run"},
+      {"that accumulates takes", "trn1", G, Opcode::dma_copy,
+       gather([](DmaCopy& t) { t.bounds = Bounds::skip, t.accumulate = true; }), "bounds",
+       "is skip, but accumulate = true"},
+      {"exchanges the slowest", "trn1", Y, Opcode::dma_transpose,
+       transpose([](DmaTranspose& t) { t.dst = sbuf(4, 8, DType::bf16); }), "dst",
+       "has the sizes [4, 1, 1, 8], src [16, 1, 1, 4] transposed has [4, 1, 1, 16]"},
+      {"exchanges the slowest", "trn1", Y, Opcode::dma_transpose, transpose([](DmaTranspose& t) {
+         t.dst = tile(Space::sbuf, DType::bf16, 0, 4, 0, {{1, 16}, {0, 1}, {0, 1}, {16, 2}});
+       }),
+       "dst", "has 2 as a fourth free dimension, expected 1"},
+      {"dma_transpose moves elements", "trn1", Y, Opcode::dma_transpose,
+       transpose([](DmaTranspose& t) { t.dst = sbuf(4, 16, DType::f32); }), "dst", "is f32, src is bf16"},
+      {"In mode hardware dma_transpose", "trn2", Y, Opcode::dma_transpose, transpose([](DmaTranspose& t) {
+         t.mode = DgeMode::hardware;
+         t.dst = sbuf(4, 16, DType::f32);
+         std::get<HbmPattern>(t.src).dtype = DType::f32;
+       }),
+       "src", "is f32, expected a type of 2 bytes"},
+      {"In mode hardware dma_transpose", "trn2", Y, Opcode::dma_transpose, transpose([](DmaTranspose& t) {
+         t.mode = DgeMode::hardware;
+         t.dst = sbuf(4, 8, DType::bf16);
+         std::get<HbmPattern>(t.src).dims[3].count = 8;
+       }),
+       "src", "has 8 in its slowest dimension and 1 before the fastest"},
+      {"In mode hardware dma_transpose", "trn2", Y, Opcode::dma_transpose, transpose([](DmaTranspose& t) {
+         t.mode = DgeMode::hardware;
+         t.dst = row(0, 1, DType::bf16);
+         std::get<HbmPattern>(t.dst).dims = {HbmDim{1, 16}, {}, {}, {16, 129}};
+         t.src = row(0, 1, DType::bf16);
+         std::get<HbmPattern>(t.src).dims = {HbmDim{1, 129}, {}, {}, {129, 16}};
+       }),
+       "src", "has 129 elements in its fastest dimension, at most 128 are possible"},
+      {"1 to 16 sources", "trn1", Y, Opcode::dma_compute,
+       compute([](DmaCompute& t) { t.sources.resize(17, t.sources[0]); }), "src0",
+       "is one of 17 sources, 1 to 16 are possible"},
+      {"A scale other than 1", "trn1", Y, Opcode::dma_compute,
+       compute([](DmaCompute& t) { t.sources[1].scale = 0.5F; }), "scale1",
+       "is 0.5, but op = add does not scale"},
+      {"dma_compute has mode", "trn2", Y, Opcode::dma_compute,
+       compute([](DmaCompute& t) { t.mode = DgeMode::hardware; }), "mode",
+       "is hardware, expected static or software"},
+      {"with an index, of a row", "trn1", Y, Opcode::dma_compute,
+       compute([](DmaCompute& t) { t.sources[1].src = row(0, 9); }), "dst", "has 8 elements, src1 has 9"},
       {"names a register", "trn1", Y, Opcode::register_move, RegisterMove{Register{}, 1}, "dst",
        "is missing, expected a register"},
       {"loaded from, and stored", "trn1", Y, Opcode::register_load, RegisterLoad{Register{1}, sbuf(1, 2)},
@@ -403,10 +482,11 @@ TEST_CASE("any word that decodes can be checked") {
   std::size_t checked = 0;
   for (int i = 0; i < 20000; ++i) {
     const auto sample = random.next();
-    Word word = encode(sample.instruction);
+    std::vector<Word> words = encode_words(sample.instruction);
+    Word& word = words[random.below(words.size())];
     word[16 + random.below(112)] = static_cast<std::byte>(random.below(256));
     try {
-      const Instruction changed = decode(word, "word");
+      const Instruction changed = decode(std::as_bytes(std::span(words)), "word");
       std::vector<Violation> violations;
       for (const Engine e : all_engines)
         check_instruction(changed, e, random.program().target, &random.program(), violations);

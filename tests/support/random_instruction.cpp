@@ -269,6 +269,12 @@ void RandomInstructions::repair(Operands& operands, Engine engine) {
     topk->dst.dims = topk->indices.dims = {Dim{1, static_cast<std::uint16_t>(topk->columns())}};
     topk->dst.dtype = topk->src.dtype = DType::bf16;
     topk->indices.dtype = DType::u32;
+  } else if (auto* copy = std::get_if<DmaCopy>(&operands)) {
+    repair_copy(*copy);
+  } else if (auto* transpose = std::get_if<DmaTranspose>(&operands)) {
+    repair_transpose(*transpose);
+  } else if (auto* compute = std::get_if<DmaCompute>(&operands)) {
+    repair_compute(*compute, engine);
   } else if (auto* branch = std::get_if<CompareBranch>(&operands)) {
     if (branch->op == Comparison::always) branch->a = {}, branch->b = 0;
   } else if (auto* w = std::get_if<Write>(&operands)) {
@@ -395,6 +401,70 @@ void RandomInstructions::repair(Opcode opcode, Operands& operands) {
     std::get<Source>(operands).src.dtype = DType::u32;
   } else if (opcode == Opcode::rand_get_state) {
     std::get<Destination>(operands).dst.dtype = DType::u32;
+  }
+}
+
+// Half of the copies have an index: rows of a table for a tile. The others have none, and mostly no skip.
+void RandomInstructions::repair_copy(DmaCopy& copy) {
+  copy.index = std::monostate{};
+  copy.accumulate = chance(20);
+  if (copy.accumulate || chance(70)) copy.bounds = Bounds::error;
+  auto* tile = std::get_if<AccessPattern>(&copy.dst);
+  auto* table = std::get_if<HbmPattern>(&copy.src);
+  if (tile == nullptr && table == nullptr) {
+    tile = std::get_if<AccessPattern>(&copy.src);
+    table = std::get_if<HbmPattern>(&copy.dst);
+  }
+  if (tile == nullptr || table == nullptr || chance(50)) return;
+  copy.mode = DgeMode::software;
+  copy.index = PointerOperand{Space::sbuf, chance(50) ? DType::u32 : DType::i32, 0,
+                              static_cast<std::uint32_t>(4 * below(4096))};
+  const auto elements = static_cast<std::uint32_t>(tile->elements());
+  table->dims = {
+      HbmDim{1, elements}, HbmDim{}, HbmDim{},
+      HbmDim{static_cast<std::int32_t>(elements + below(3)), static_cast<std::uint32_t>(1 + below(20))}};
+  table->offset = static_cast<std::int64_t>(below(100));
+}
+
+// Few elements, so that either side fits partitions and a fastest dimension.
+void RandomInstructions::repair_transpose(DmaTranspose& transpose) {
+  std::array<std::uint16_t, 4> sizes{};  // of the source: slowest, between, between, fastest
+  for (std::uint16_t& n : sizes) n = static_cast<std::uint16_t>(1 + below(16));
+  if (transpose.mode == DgeMode::hardware) sizes[0] = 16;
+  const DType type = transpose.mode == DgeMode::hardware ? DType::bf16 : DType::u8;
+  const auto shape = [&](MemoryOperand& side, std::uint16_t slowest, std::uint16_t fastest) {
+    const auto set = [&](auto& p) {
+      p.dtype = type;
+      p.dims[0] = {1, fastest};
+      p.dims[1] = {static_cast<std::int16_t>(fastest), sizes[2]};
+      p.dims[2] = {static_cast<std::int16_t>(fastest * sizes[2]), sizes[1]};
+      p.dims[3] = {};
+      p.offset = 64;
+    };
+    if (auto* tile = std::get_if<AccessPattern>(&side)) {
+      set(*tile);
+      tile->partitions = static_cast<std::uint8_t>(slowest);
+      tile->partition = static_cast<std::uint8_t>(32 * below(4));
+    } else {
+      auto& tensor = std::get<HbmPattern>(side);
+      set(tensor);
+      tensor.dims[3] = {fastest * sizes[2] * sizes[1], slowest};
+    }
+  };
+  shape(transpose.src, sizes[0], sizes[3]);
+  shape(transpose.dst, sizes[3], sizes[0]);
+}
+
+// Up to 16 sources with the destination's number of elements.
+void RandomInstructions::repair_compute(DmaCompute& compute, Engine engine) {
+  if (compute.mode == DgeMode::hardware) compute.mode = DgeMode::static_;
+  if (compute.mode == DgeMode::software && engine != Engine::gpsimd) compute.mode = DgeMode::static_;
+  const MemoryOperand first = compute.sources.front().src;
+  compute.sources.resize(1 + below(DmaCompute::most_sources));
+  for (DmaCompute::Source& s : compute.sources) {
+    s.src = first;
+    std::visit([&](auto& p) { p.offset += static_cast<std::uint32_t>(8 * below(4)); }, s.src);
+    s.scale = compute.op == ComputeOp::fma ? any_float() : 1.0F;
   }
 }
 

@@ -32,6 +32,9 @@ class RandomInstructions {
 
  private:
   struct Fill;
+  void repair_copy(DmaCopy& copy);
+  void repair_transpose(DmaTranspose& transpose);
+  void repair_compute(DmaCompute& compute, Engine engine);
   void repair(Operands& operands, Engine engine);
   void repair(Opcode opcode, Operands& operands);
   void repair_vector(Opcode opcode, Operands& operands);
