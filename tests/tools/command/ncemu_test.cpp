@@ -597,10 +597,3 @@ TEST_CASE("C57: overlapping live tiles run, the second's value is read, and the 
   CHECK(value == 2.0F);
   CHECK(ncemu_run("check overlap.nca").code == 1);
 }
-
-TEST_CASE("a kernel without instructions fails") {
-  write_source("nothing.nca", ".input x : f32[1, 1]\n");
-  const Outcome o = ncemu_run("run nothing.nca --in x=ones");
-  CHECK(o.code == 1);
-  CHECK(o.says("executed no instruction"));
-}
