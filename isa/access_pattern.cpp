@@ -74,8 +74,9 @@ bool footprints_overlap(const Pattern& a, const Pattern& b) {
 }  // namespace
 
 bool operator==(const AccessPattern& a, const AccessPattern& b) {
-  return a.space == b.space && a.dtype == b.dtype && a.partition == b.partition && a.partitions == b.partitions &&
-         a.offset == b.offset && a.dims == b.dims && a.index == b.index && a.index_step == b.index_step;
+  return a.space == b.space && a.dtype == b.dtype && a.partition == b.partition &&
+         a.partitions == b.partitions && a.offset == b.offset && a.dims == b.dims && a.index == b.index &&
+         a.index_step == b.index_step;
 }
 
 bool operator==(const PointerOperand& a, const PointerOperand& b) {

@@ -23,8 +23,8 @@ struct Placement {
 // bytes; a PSUM tile starts at a bank and takes whole banks if larger than one; two tiles share a
 // bank only by explicit placement. Tiles of sibling blocks share addresses only when the tiles would not fit
 // otherwise. What does not fit is an error with needed, available and the largest live tiles with their
-// lines; explicitly placed tiles that overlap while both are live are a warning that fails the run, naming both.
-// Operands must be relative to their places; afterwards they are absolute (places stay as debug data).
+// lines; explicitly placed tiles that overlap while both are live are a warning that fails the run, naming
+// both. Operands must be relative to their places; afterwards they are absolute (places stay as debug data).
 void place(Program& program, Diagnostics& diagnostics);
 
 // Where every place is, after place().

@@ -25,7 +25,8 @@ std::string first_difference(const Target& expected, const Target& found) {
   const auto differ = [](std::string_view what, auto want, auto have) {
     return fmt::format("{} is {}, expected {}", what, have, want);
   };
-  if (expected.generation != found.generation) return differ("generation", expected.generation, found.generation);
+  if (expected.generation != found.generation)
+    return differ("generation", expected.generation, found.generation);
   const struct {
     std::string_view name;
     std::uint32_t Target::*member;

@@ -14,7 +14,7 @@ namespace ncemu {
 void apply(ActivationFunction function, float imm, const float* in, float* out, std::size_t count);
 
 struct ValidRange {
-  float low, high;   // of |x| if `magnitude`
+  float low, high;  // of |x| if `magnitude`
   bool magnitude = false;
 };
 ValidRange valid_range(ActivationFunction function);

@@ -55,7 +55,7 @@ struct State {
   std::optional<ShuffleMask> shuffle_mask;                   // datasheet 6.3.4
   std::array<std::uint32_t, 128> vector_random = seeded_lanes(0);
   std::optional<TableSet> resident_table;
-  std::function<void(const DataEvent&)> on_event;  // may be empty
+  std::function<void(const DataEvent&)> on_event;         // may be empty
   std::optional<StochasticRounding> stochastic_rounding;  // absent: to nearest even
 
   // Room for one matmul, kept between instructions.

@@ -24,10 +24,10 @@ constexpr bool has_clock(Mode mode) { return mode == Mode::timed || mode == Mode
 
 struct RunOptions {
   Mode mode = Mode::timed;
-  std::uint64_t max_instructions = 0;  // 0: no limit
-  Ticks max_ticks = 0;                 // 0: no limit
+  std::uint64_t max_instructions = 0;                     // 0: no limit
+  Ticks max_ticks = 0;                                    // 0: no limit
   std::optional<std::uint64_t> stochastic_rounding_seed;  // absent: to nearest even
-  std::function<bool()> interrupted;   // asked now and then; true ends the run with a partial result
+  std::function<bool()> interrupted;  // asked now and then; true ends the run with a partial result
   // Replaces a cost before it is used: tests try other legal timings with it.
   std::function<void(const Instruction&, Engine, Cost&)> perturb;
   // The same for transfers: adds to the delay (>= 0, starts at 0) between a transfer's trigger and the moment
