@@ -222,7 +222,7 @@ TEST_CASE("a disassembly is a source file with machine, tensors, constants and o
         ".end\n");
 }
 
-TEST_CASE("10,000 random legal instructions print as a source that assembles to the same words") {
+TEST_CASE("100,000 random legal instructions print as a source that assembles to the same words") {
   for (const std::string_view machine : {"trn1", "trn2"}) {
     const std::uint64_t seed = 42;
     CAPTURE(machine);
@@ -230,7 +230,7 @@ TEST_CASE("10,000 random legal instructions print as a source that assembles to 
     test::RandomInstructions random(seed, *find_target(machine));
     Program p = random.program();
     for (auto& stream : p.streams) stream.clear();
-    for (int i = 0; i < 5000; ++i) {
+    for (int i = 0; i < 50000; ++i) {
       const auto sample = random.next();
       p.stream(sample.engine).push_back(sample.instruction);
     }
