@@ -230,6 +230,9 @@ struct Operand {
       transfer(io, value);
     } else if constexpr (std::is_same_v<T, std::optional<AccessPattern>>) {
       transfer_optional(io, name, value);
+    } else if constexpr (std::is_same_v<T, ArrayPair>) {
+      field(io, "row", value.row);
+      field(io, "column", value.column);
     } else if constexpr (std::is_same_v<T, ShuffleMask>) {
       for (std::uint8_t& lane : value.source) field(io, "lane", lane);
     } else {

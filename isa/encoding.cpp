@@ -83,6 +83,8 @@ struct DescribeOperand {
       io.line(name, pattern_bytes, "on-chip pattern");
     } else if constexpr (std::is_same_v<T, std::optional<AccessPattern>>) {
       io.line(name, pattern_bytes, "on-chip pattern if its kind is 1, else (kind 0) zero");
+    } else if constexpr (std::is_same_v<T, ArrayPair>) {
+      io.line(name, sizeof(ArrayPair), "u8 each: row, column");
     } else if constexpr (std::is_same_v<T, ShuffleMask>) {
       io.line(name, value.source.size(), "u8 each: source lane, 255: unchanged");
     } else if constexpr (std::is_same_v<T, MemoryOperand>) {

@@ -35,6 +35,13 @@ struct ShuffleMask {
   friend bool operator==(const ShuffleMask&, const ShuffleMask&) = default;
 };
 
+// A place in the tensor engine's array, or a size: [row, column].
+struct ArrayPair {
+  std::uint8_t row = 0, column = 0;
+  friend bool operator==(ArrayPair, ArrayPair) = default;
+};
+inline constexpr ArrayPair whole_array{128, 128};  // datasheet 1.2
+
 // clang-format off
 
 struct NoOperands {
@@ -125,21 +132,49 @@ struct Write {
   friend bool operator==(const Write&, const Write&) = default;
 };
 
+// A record in the trace.
+struct Notify {
+  std::uint32_t value = 0;
+  static void fields(auto& self, auto&& visit) { visit("value", self.value, Role::value); }
+  friend bool operator==(const Notify&, const Notify&) = default;
+};
+
 // ---- tensor engine --------------------------------------------------------------------------
 
 struct LoadStationary {
   AccessPattern src;
-  static void fields(auto& self, auto&& visit) { visit("src", self.src, Role::read); }
+  bool transpose = false;   // for a transposing matmul
+  bool one_zero = false;    // all elements are 0 or 1
+  bool double_row = false;  // two rows of fp8 in each row of the array
+  ArrayPair tile_position{}, tile_size = whole_array;
+  static void fields(auto& self, auto&& visit) {
+    visit("src", self.src, Role::read);
+    visit("transpose", self.transpose, Role::value);
+    visit("one_zero", self.one_zero, Role::value);
+    visit("double_row", self.double_row, Role::value);
+    visit("tile_position", self.tile_position, Role::value);
+    visit("tile_size", self.tile_size, Role::value);
+  }
   friend bool operator==(const LoadStationary&, const LoadStationary&) = default;
 };
 
 struct Matmul {
   AccessPattern dst, moving;
   bool accumulate = false;
+  bool transpose = false;
+  bool stationary_one_zero = false, moving_one_zero = false;  // all elements are 0 or 1
+  bool double_row = false;
+  ArrayPair tile_position{}, tile_size = whole_array;  // those of the load_stationary
   static void fields(auto& self, auto&& visit) {
     visit("dst", self.dst, Role::write);
     visit("moving", self.moving, Role::read);
     visit("accumulate", self.accumulate, Role::value);
+    visit("transpose", self.transpose, Role::value);
+    visit("stationary_one_zero", self.stationary_one_zero, Role::value);
+    visit("moving_one_zero", self.moving_one_zero, Role::value);
+    visit("double_row", self.double_row, Role::value);
+    visit("tile_position", self.tile_position, Role::value);
+    visit("tile_size", self.tile_size, Role::value);
   }
   friend bool operator==(const Matmul&, const Matmul&) = default;
 };

@@ -52,8 +52,8 @@ enum class CostClass : std::uint8_t {
 
 using Operands =
     std::variant<NoOperands, SemaphoreRange, RegisterMove, RegisterAlu, RegisterLoad, RegisterStore,
-                 CompareBranch, Write, LoadStationary, Matmul, Activation, TableLoad, Destination, Unary,
-                 Memset, TensorScalar, TensorTensor, TensorReduce, CopyPredicated, ScalarTensorTensor,
+                 CompareBranch, Write, Notify, LoadStationary, Matmul, Activation, TableLoad, Destination,
+                 Unary, Memset, TensorScalar, TensorTensor, TensorReduce, CopyPredicated, ScalarTensorTensor,
                  Dropout, TensorScalarReduce, TensorScalarCumulative, TensorTensorScan, RangeSelect,
                  SelectReduce, MatchReplace, LoadMask, Iota, AffineSelect, Gather, LocalGather,
                  PartitionReduce, NonzeroWithCount, TopK, Source, DmaCopy, DmaTranspose, DmaCompute>;

@@ -145,6 +145,9 @@ struct OperandWords {
   std::string operator()(const std::optional<AccessPattern>&) const {
     return "tile in SBUF or PSUM, may be left out";
   }
+  std::string operator()(const ArrayPair& a) const {
+    return fmt::format("[row, column], default [{}, {}]", a.row, a.column);
+  }
   std::string operator()(const ShuffleMask&) const {
     return "list of 32 source lanes, 255: unchanged; default all 0";
   }

@@ -83,7 +83,7 @@ bool equal_partitions(const InstructionInfo& row) {
 }
 bool equal_elements(const InstructionInfo& row) {
   return compute(row) && !sized_by_meaning(row) && !own_sizes(row) && !form<TensorReduce>(row) &&
-         !form<LoadStationary>(row) && !form<Destination>(row);
+         !tensor_engine(row) && !form<Destination>(row);
 }
 bool alu(const InstructionInfo& row) { return has<AluOp>(row) && !row.is_control(); }
 bool register_instruction(const InstructionInfo& row) {

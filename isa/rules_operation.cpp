@@ -5,9 +5,6 @@
 namespace ncemu::check {
 namespace {
 
-constexpr std::int64_t stationary_elements = 128;  // datasheet 1.6
-constexpr std::int64_t moving_elements = 512;      // datasheet 1.6
-
 // Datasheet 5.1, column "engines (v2/v3)". Empty: on none before NeuronCore-v4. divide and mod are no
 // hardware instructions by the documents; they stay as optional fp32 operators of vector (contradiction C5).
 EngineSet operator_engines(AluOp op, int generation, bool tensor_tensor) {
@@ -100,43 +97,6 @@ void available_on_engine(Context& c) {
     c.broken("", "does not run on the {} engine of NeuronCore-v{}, only on {}", name(c.engine),
              c.target.generation, engine_list(engines));
   }
-}
-
-// ---- tensor engine --------------------------------------------------------------------------
-
-void tensor_engine_type(Context& c) {
-  for (const OnChip& o : c.on_chip()) {
-    if (o.role != Role::read || is_float(o.pattern.dtype)) continue;
-    c.broken(o.name, "is {}, expected a float type", name(o.pattern.dtype));
-  }
-}
-
-void stationary_size(Context& c) {
-  const std::int64_t n = elements_of(c.operands<LoadStationary>().src);
-  if (n > stationary_elements)
-    c.broken("src", "has {} elements per partition, at most {} are possible", n, stationary_elements);
-}
-
-void moving_size(Context& c) {
-  const std::int64_t n = elements_of(c.operands<Matmul>().moving);
-  if (n > moving_elements)
-    c.broken("moving", "has {} elements per partition, at most {} are possible", n, moving_elements);
-}
-
-void matmul_result_type(Context& c) {
-  const DType type = c.operands<Matmul>().dst.dtype;
-  if (type != DType::f32) c.broken("dst", "is {}, expected f32", name(type));
-}
-
-void matmul_one_bank(Context& c) {
-  const AccessPattern& dst = c.operands<Matmul>().dst;
-  if (dst.space != Space::psum || dst.index.present())
-    return;  // the machine checks the bank of an indexed one
-  const Extent e = extent(dst);
-  const std::int64_t bank = c.target.psum_bank_bytes;
-  if (e.begin < 0 || e.begin / bank == (e.end - 1) / bank) return;
-  c.broken("dst", "spans PSUM banks {} to {} (bytes {} to {}, a bank has {})", e.begin / bank,
-           (e.end - 1) / bank, e.begin, e.end - 1, bank);
 }
 
 // ---- operators ------------------------------------------------------------------------------

@@ -68,6 +68,7 @@ struct FieldText {
   std::string operator()(const std::optional<AccessPattern>& p) const {
     return p ? print_pattern(*p) : "none";
   }
+  std::string operator()(const ArrayPair& a) const { return fmt::format("[{}, {}]", a.row, a.column); }
   std::string operator()(const ShuffleMask& m) const {
     return fmt::format("[{}]", fmt::join(m.source, ", "));
   }

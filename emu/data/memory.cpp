@@ -98,7 +98,9 @@ void HbmMemory::write(std::uint16_t tensor, std::int64_t offset, std::span<const
 }
 
 PsumGroups::PsumGroups(std::uint32_t partitions, std::uint32_t words)
-    : words_(words), stamps_(std::size_t{partitions} * words) {}
+    : words_(words),
+      newest_((words + bank_words - 1) / bank_words * quadrants),
+      stamps_(std::size_t{partitions} * words) {}
 
 std::uint32_t PsumGroups::open() {
   if (last_ == std::numeric_limits<std::uint32_t>::max()) {

@@ -77,9 +77,20 @@ class PsumGroups {
   // Opens a group. Throws Fault(program) after 2^32 - 1 groups.
   std::uint32_t open();
 
+  // The newest group that was opened in the bank of a word, on partitions that share a column group of the
+  // array with `partition`; 0: none.
+  std::uint32_t& newest(std::uint32_t partition, std::uint32_t word) {
+    return newest_[std::size_t{word / bank_words} * quadrants + partition / quadrant_lanes];
+  }
+
  private:
+  static constexpr std::uint32_t bank_words = 512;     // datasheet 1.2
+  static constexpr std::uint32_t quadrant_lanes = 32;  // the smallest column group (datasheet 6.1)
+  static constexpr std::size_t quadrants = 4;
+
   std::uint32_t words_;
   std::uint32_t last_ = 0;
+  std::vector<std::uint32_t> newest_;
   std::vector<std::uint32_t> stamps_;
 };
 

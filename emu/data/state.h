@@ -18,11 +18,15 @@
 
 namespace ncemu {
 
-// The stationary operand as the tensor engine holds it: fp32 values, row-major [k, m].
+// A stationary operand as a tile of the tensor engine's array holds it: fp32 values, row-major [k, m].
 struct Stationary {
-  int k = 0, m = 0;
+  ArrayPair position, size = whole_array;
+  int lanes = 0;     // partitions it came from
+  int k = 0, m = 0;  // k = lanes, with double_row twice that: both rows of lane 0, then of lane 1, ...
   DType dtype = DType::f32;
+  bool double_row = false;
   std::vector<float> values;
+  std::vector<std::byte> raw;  // the same bits as in memory, for transposing
 };
 
 // The vector engine's match registers of a lane (datasheet 6.7).
@@ -33,6 +37,7 @@ using MatchValues = std::array<float, match_registers>;
 struct DataEvent {
   enum class Kind : std::uint8_t {
     joined_no_group,  // matmul with accumulate = true found no group in its destination: it overwrote
+    bank_shared,      // matmul went on with a group while a newer one was opened in the same bank
     outside_domain,   // an activation function's input outside its valid range (datasheet 5.3)
   } kind = Kind::joined_no_group;
   int partition = 0;         // of the destination: the first element concerned
@@ -46,7 +51,7 @@ struct State {
   int generation = 2;
   OnChipMemory sbuf, psum;
   HbmMemory hbm;
-  Stationary stationary;
+  std::vector<Stationary> stationaries;  // of disjoint tiles of the array
   PsumGroups groups;
   std::array<float, 128> scalar_accumulators{};  // datasheet 1.2; of destination partition p [assumed]
   std::array<Xorwow, 128> gpsimd_generators = initial_generators();  // datasheet 6.9; of partition p

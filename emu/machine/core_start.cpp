@@ -15,6 +15,8 @@ std::string_view describe(DataEvent::Kind kind) {
   switch (kind) {
     case DataEvent::Kind::joined_no_group:
       return "accumulated where no accumulation group was open: it overwrote";
+    case DataEvent::Kind::bank_shared:
+      return "accumulated while a newer accumulation group was open in the same PSUM bank";
     case DataEvent::Kind::outside_domain: return "an input outside the function's valid range";
   }
   return "";
@@ -96,6 +98,9 @@ void Core::start_control(EngineCore& engine, const Instruction& instruction, std
 
 void Core::execute_control(EngineCore& engine, const Instruction& instruction, std::uint32_t index,
                            Ticks complete) {
+  if (instruction.opcode == Opcode::core_barrier) {
+    throw Fault(FaultKind::program, "", "waits for the other core of the pair, and this run has one core");
+  }
   if (const auto* clear = std::get_if<SemaphoreRange>(&instruction.operands)) {
     ensure(clear->first + clear->count <= 256, "a range of semaphores ends at S[255]");
     push_range(index, complete, UpdateOperation::sem_wr_imm, clear->first, clear->count, 0);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "emu/timing/tensor_passes.h"
+
 namespace ncemu {
 
 Ticks EngineSummary::stalled_in_all() const {
@@ -68,7 +70,7 @@ void SummaryObserver::count_flops(const Started& started) {
   const auto* matmul = std::get_if<Matmul>(&started.instruction->operands);
   if (matmul == nullptr) return;
   double factor = 1;
-  if (matmul->moving.dtype == DType::f32) factor = 4;  // four passes (datasheet 6.1)
+  if (matmul->moving.dtype == DType::f32) factor = passes(*matmul, generation_).all();  // 4 without hints
   // The fp8 peak of v3 is twice that of bf16 (datasheet 1.3); a mixture runs at the bf16 rate.
   if (generation_ >= 3 && is_fp8(matmul->moving.dtype) && stationary_fp8_) factor = 0.5;
   summary_.hardware_flops += started.work.flops;

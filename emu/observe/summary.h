@@ -50,7 +50,7 @@ struct Summary {
   DmaSummary dma;
   std::int64_t sbuf_read = 0, sbuf_written = 0, psum_read = 0, psum_written = 0;  // by the engines, bytes
   std::int64_t hardware_flops = 0;  // of the tensor engine, as they are
-  // In units of a bf16 operation: fp32 counts 4; fp8 counts 1 on v2 and 1/2 on v3.
+  // In units of a bf16 operation: fp32 counts its passes, 4 without hints; fp8 counts 1 on v2 and 1/2 on v3.
   double adjusted_hardware_flops = 0;
   // adjusted_hardware_flops / (128 x 128 x 2 x clock x total); none without a clock or a matmul.
   std::optional<double> mfu_estimated_percent;

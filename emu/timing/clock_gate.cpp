@@ -22,7 +22,11 @@ bool ClockGate::gated_at(Ticks t) {
 
 void ClockGate::busy(Ticks from, Ticks to) {
   if (!enabled()) return;
-  ensure(from >= busy_to_, "the tensor engine's streams come in order");
+  ensure(from >= busy_from_, "the tensor engine's streams begin in order");
+  if (from < busy_to_) {  // beside the one before, in another tile of the array
+    busy_to_ = std::max(busy_to_, to);
+    return;
+  }
   close_windows_before(from);
   // What is left of the interval before lies in the open window, since this one starts there too.
   busy_in_window_ += std::max<Ticks>(0, busy_to_ - busy_from_);

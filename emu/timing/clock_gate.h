@@ -19,7 +19,7 @@ class ClockGate {
   bool enabled() const { return window_ > 0; }
   // Whether the array runs at half rate at `t`. Times must not decrease over the calls of this and busy().
   bool gated_at(Ticks t);
-  // The array streams in [from, to); intervals come in order and do not overlap.
+  // The array streams in [from, to); intervals begin in order and may overlap.
   void busy(Ticks from, Ticks to);
 
  private:

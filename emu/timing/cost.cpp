@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "emu/timing/tensor_passes.h"
 #include "isa/fault.h"
 
 namespace ncemu {
@@ -241,9 +242,10 @@ Parts load_weights(const LoadStationary& i, const MachineConfig& m) {
   const bool apart = std::abs(distance(i.src)) > size_of(i.src.dtype);
   const double k = wide ? (apart ? m.tensor.load_fp32_strided_k : m.tensor.load_fp32_k)
                         : (apart ? m.tensor.load_strided_k : m.tensor.load_k);
-  const Cycles one = std::max(m.tensor.load_min, whole(k * static_cast<double>(i.src.elements())));
+  const std::int64_t columns = i.src.elements() / (i.double_row ? 2 : 1);  // both rows at once
+  const Cycles one = std::max(m.tensor.load_min, whole(k * static_cast<double>(columns)));
   Parts p;
-  p.stream = i.src.dtype == DType::f32 ? 2 * one : one;
+  p.stream = loads(i, m.target.generation) * one;
   p.interval = p.stream;
   p.latency = wide ? m.tensor.load_fp32_l0 : m.tensor.load_l0;
   return p;
@@ -251,14 +253,16 @@ Parts load_weights(const LoadStationary& i, const MachineConfig& m) {
 
 // fp32 is two matmuls in the engine, each of which streams its data twice (datasheet 6.1).
 Parts matmul(const Matmul& i, const Streams& s, const MachineConfig& m) {
-  const double elements = static_cast<double>(i.moving.elements()) * s.stride_factor;
+  // double_row takes both rows of moving in the time of one.
+  const std::int64_t row = i.moving.elements() / (i.double_row ? 2 : 1);
+  const double elements = static_cast<double>(row) * s.stride_factor;
   const Cycles gap = m.timing.mode == TimingMode::measured ? m.tensor.ii_gap : 0;
-  const bool twice = i.moving.dtype == DType::f32;
-  const Cycles one = whole(twice ? 2 * elements : elements);
+  const Passes pass = passes(i, m.target.generation);
+  const Cycles one = whole(pass.streams * elements);
   const Cycles one_interval = std::max(m.tensor.mm_init, one) + gap;
   Parts p;
-  p.stream = twice ? one_interval + one : one;
-  p.interval = twice ? 2 * one_interval : one_interval;
+  p.stream = (pass.matmuls - 1) * one_interval + one;
+  p.interval = pass.matmuls * one_interval;
   p.latency = m.tensor.l0;
   return p;
 }

@@ -1,8 +1,10 @@
 #include "emu/timing/engine_timeline.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
+#include "emu/timing/tensor_passes.h"
 #include "isa/fault.h"
 
 namespace ncemu {
@@ -17,12 +19,52 @@ EngineTimeline::EngineTimeline(const MachineConfig& machine)
                       : 0),
       load_after_(machine.timing.mode == TimingMode::measured
                       ? machine.tensor.load_after * ticks_per_cycle(machine, Engine::tensor)
-                      : 0) {}
+                      : 0),
+      generation_(machine.target.generation),
+      tile_issue_(machine.tensor.tile_issue * ticks_per_cycle(machine, Engine::tensor)) {}
+
+EngineTimeline::Cells EngineTimeline::cells_of(ArrayPair position, ArrayPair size) {
+  constexpr unsigned side = 32, per_row = 4;
+  const unsigned columns = ((1U << (size.column / side)) - 1) << (position.column / side);
+  unsigned cells = 0;
+  for (unsigned row = position.row / side; row < (position.row + unsigned{size.row}) / side; ++row)
+    cells |= columns << (per_row * row);
+  return static_cast<Cells>(cells);
+}
+
+Ticks EngineTimeline::latest(Cells cells, Ticks Cell::*what) const {
+  if (!tiled_) return cells_[0].*what;
+  Ticks result = 0;
+  for (unsigned rest = cells; rest != 0; rest &= rest - 1)
+    result = std::max(result, cells_[static_cast<std::size_t>(std::countr_zero(rest))].*what);
+  return result;
+}
+
+template <typename Change>
+void EngineTimeline::change(Cells cells, Change&& make) {
+  constexpr Cells whole = 0xFFFF;
+  if (!tiled_ && cells != whole) {
+    cells_.fill(cells_[0]);
+    tiled_ = true;
+  }
+  if (!tiled_) return make(cells_[0]);
+  for (unsigned rest = cells; rest != 0; rest &= rest - 1)
+    make(cells_[static_cast<std::size_t>(std::countr_zero(rest))]);
+}
 
 Ticks EngineTimeline::earliest_start(const Instruction& instruction, const Cost&) const {
-  if (instruction.opcode == Opcode::load_stationary)
-    return std::max({last_start_, load_free_, weights_free_});
-  if (instruction.opcode == Opcode::matmul) return std::max({last_start_, next_start_, weights_ready_});
+  if (instruction.opcode == Opcode::load_stationary) {
+    const auto& load = std::get<LoadStationary>(instruction.operands);
+    const Cells cells = cells_of(load.tile_position, load.tile_size);
+    return std::max({last_start_, load_free_, latest(cells, &Cell::weights_free)});
+  }
+  if (instruction.opcode == Opcode::matmul) {
+    const auto& matmul = std::get<Matmul>(instruction.operands);
+    const Cells cells = cells_of(matmul.tile_position, matmul.tile_size);
+    const Ticks spacing = last_cells_ != 0 && cells != last_cells_ ? last_matmul_ + tile_issue_ : 0;
+    return std::max(
+        {last_start_, spacing, latest(cells, &Cell::next_matmul), latest(cells, &Cell::weights_ready)});
+  }
   return std::max(last_start_, next_start_);
 }
 
@@ -35,18 +77,24 @@ Passage EngineTimeline::start(const Instruction& instruction, const Cost& cost, 
 }
 
 Passage EngineTimeline::start_load(const Instruction& instruction, const Cost& cost, Ticks start) {
-  const bool twice = std::get<LoadStationary>(instruction.operands).src.dtype == DType::f32;
-  const Ticks loads = twice ? 2 : 1;
-  load_free_ = start + cost.interval / loads;
-  weights_ready_ = start + cost.stream / loads;
-  half_load_ = twice ? cost.stream / 2 : 0;
-  next_start_ = std::max(next_start_, start) + loads * load_issue_;
+  const auto& load = std::get<LoadStationary>(instruction.operands);
+  const Ticks count = loads(load, generation_);
+  load_free_ = start + cost.interval / count;
+  change(cells_of(load.tile_position, load.tile_size), [&](Cell& cell) {
+    cell.weights_ready = start + cost.stream / count;
+    cell.half_load = count == 2 ? cost.stream / 2 : 0;
+    cell.next_matmul = std::max(cell.next_matmul, start) + count * load_issue_;
+  });
   return pass(start, cost.interval, cost.stream, cost.latency);
 }
 
 Passage EngineTimeline::start_matmul(const Instruction& instruction, const Cost& cost, Ticks start) {
-  const bool twice = std::get<Matmul>(instruction.operands).moving.dtype == DType::f32;
-  const Ticks streams = twice ? 2 : 1;
+  const auto& matmul = std::get<Matmul>(instruction.operands);
+  const Cells cells = cells_of(matmul.tile_position, matmul.tile_size);
+  const Passes passing = passes(matmul, generation_);
+  const bool twice = passing.matmuls == 2;
+  const Ticks half_load = latest(cells, &Cell::half_load);
+  const Ticks streams = passing.matmuls;
   Ticks one_interval = cost.interval / streams;
   Ticks last_stream = cost.stream - (streams - 1) * one_interval;
   Ticks latency = cost.latency;
@@ -62,14 +110,19 @@ Passage EngineTimeline::start_matmul(const Instruction& instruction, const Cost&
   // The second of two streams needs the second of two loads, which runs behind the first stream. Loads
   // of fp32 follow one another without a pause (measured rows: they alone may set the interval).
   Ticks last_start = start;
-  if (twice) last_start = start + std::max(one_interval, half_load_);
-  weights_free_ = last_start + (twice ? 0 : load_after_);
-  // Without another load_stationary the engine loads the first half again.
-  if (half_load_ > 0) weights_ready_ = weights_free_ + half_load_;
+  if (twice) last_start = start + std::max(one_interval, half_load);
+  const Ticks weights_free = last_start + (matmul.moving.dtype == DType::f32 ? 0 : load_after_);
 
   const Ticks interval = last_start + one_interval - start;
-  next_start_ = start + interval;
-  gate_.busy(start, next_start_);
+  change(cells, [&](Cell& cell) {
+    cell.weights_free = weights_free;
+    // Without another load_stationary the engine loads the first half again.
+    if (half_load > 0) cell.weights_ready = weights_free + half_load;
+    cell.next_matmul = start + interval;
+  });
+  last_cells_ = cells;
+  last_matmul_ = start;
+  gate_.busy(start, start + interval);
   Passage passage = pass(start, interval, last_start + last_stream - start, latency);
   passage.gated = streams * (one_interval - ungated);
   return passage;

@@ -61,6 +61,17 @@ class FieldReader {
     if (!is_none(e)) read(e, field.emplace());
   }
 
+  // [row, column]
+  void read(const Expression& e, ArrayPair& field) {
+    if (e.kind != ExpressionKind::list || e.arguments.size() != 2)
+      stop(e.where, expected("a list of two: [row, column]"));
+    const auto number = [&](const Expression& part, std::string_view what) {
+      return static_cast<std::uint8_t>(evaluator_.integer_within(part, what, 0, 255));
+    };
+    field.row = number(*e.arguments[0], "a row of the array");
+    field.column = number(*e.arguments[1], "a column of the array");
+  }
+
   // [0, 1, ..., 31]
   void read(const Expression& e, ShuffleMask& field) {
     if (e.kind != ExpressionKind::list || e.arguments.size() != field.source.size()) {

@@ -362,6 +362,12 @@ std::vector<double> everything(const MachineConfig& m) {
     if (k % 4 != 0) pass(matmul(bf16, 256), start);
   }
   for (int pause = 1; pause < 40; ++pause) pass(matmul(bf16, 64), pipeline.drained() + us);
+  for (const std::uint8_t row : {std::uint8_t{0}, std::uint8_t{64}}) {
+    Instruction in_tile = matmul(bf16, 512);
+    std::get<Matmul>(in_tile.operands).tile_position = {row, 0};
+    std::get<Matmul>(in_tile.operands).tile_size = {64, 128};
+    pass(in_tile, 0);
+  }
 
   const DmaCopy transfers[] = {
       {sbuf(f32, 64), hbm(f32, 128, 64, 64), 0, DgeMode::static_},

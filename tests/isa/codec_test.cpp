@@ -96,6 +96,7 @@ std::vector<Instruction> golden_instructions() {
       make(Opcode::register_store, RegisterStore{chip(sbuf, DType::i32, 5, 1, 64, {}), Register{9}}),
       make(Opcode::compare_branch, CompareBranch{Register{1}, 10, Comparison::lt, BranchTarget{258}}),
       make(Opcode::write, Write{2, 0x02701800, 1, 0x02701804, 0xDEADBEEF}),
+      make(Opcode::notify, Notify{0xDEADBEEF}),
       make(Opcode::load_stationary, LoadStationary{chip(sbuf, DType::f8e4m3, 0, 128, 4096, {{1, 128}})}),
       make(Opcode::matmul, Matmul{chip(psum, DType::f32, 0, 128, 2048, {{1, 512}}), moving, true},
            {16, Comparison::ge, false, 16}, {0, UpdateOperation::sem_inc, UpdateWhen::complete, 0}),

@@ -129,6 +129,9 @@ struct RandomInstructions::Fill {
     p.reset();
     if (r.chance(70)) (*this)(name, p.emplace(), role);
   }
+  void operator()(std::string_view, ArrayPair& a, Role) {
+    a = {static_cast<std::uint8_t>(32 * r.below(5)), static_cast<std::uint8_t>(32 * r.below(5))};
+  }
   void operator()(std::string_view, ShuffleMask& m, Role) {
     for (std::uint8_t& lane : m.source)
       lane = static_cast<std::uint8_t>(r.chance(10) ? ShuffleMask::keep : r.below(ShuffleMask::lanes));
@@ -212,6 +215,13 @@ void RandomInstructions::repair(Operands& operands, Engine engine) {
       if (field) field->offset -= field->offset % 4;
     }
   });
+  if (auto* load = std::get_if<LoadStationary>(&operands)) {
+    repair_array(load->double_row, load->transpose, load->tile_position, load->tile_size, load->src);
+    const std::uint64_t columns = load->tile_size.column;
+    const std::uint64_t m = 1 + below(columns);
+    if (load->double_row || load->tile_size != whole_array)
+      load->src.dims = {Dim{1, static_cast<std::uint16_t>(load->double_row ? 2 * m : m)}};
+  }
   if (auto* m = std::get_if<Matmul>(&operands)) {
     const std::int64_t n = m->moving.elements();
     m->dst.dtype = DType::f32;
@@ -221,6 +231,16 @@ void RandomInstructions::repair(Operands& operands, Engine engine) {
     m->dst.partition = static_cast<std::uint8_t>(32 * below(4));
     m->dst.index = {};
     m->dst.index_step = 0;
+    repair_array(m->double_row, m->transpose, m->tile_position, m->tile_size, m->moving);
+    if (m->double_row) m->moving.dims = {Dim{1, static_cast<std::uint16_t>(2 * n)}};
+    if (m->tile_size != whole_array) {
+      m->dst.partition = m->tile_position.column;
+      m->dst.partitions = static_cast<std::uint8_t>(1 + below(m->tile_size.column));
+    }
+    if (m->transpose && program_.target.generation >= 3) {
+      m->accumulate = false;
+      m->dst.dtype = size_of(m->moving.dtype) == 1 ? DType::u16 : m->moving.dtype;
+    }
   } else if (auto* t = std::get_if<TensorScalar>(&operands)) {
     const auto fix = [&](AluOp op, ScalarOperand& s) {
       auto* pointer = std::get_if<PointerOperand>(&s);
@@ -401,6 +421,32 @@ void RandomInstructions::repair(Opcode opcode, Operands& operands) {
     std::get<Source>(operands).src.dtype = DType::u32;
   } else if (opcode == Opcode::rand_get_state) {
     std::get<Destination>(operands).dst.dtype = DType::u32;
+  }
+}
+
+// The whole array most of the time, two rows of fp8 or a tile now and then.
+void RandomInstructions::repair_array(bool& double_row, bool& transpose, ArrayPair& position, ArrayPair& size,
+                                      AccessPattern& source) {
+  const bool v3 = program_.target.generation >= 3;
+  position = {};
+  size = whole_array;
+  double_row = v3 && chance(20);
+  if (double_row) {
+    transpose = false;
+    source.dtype = chance(50) ? DType::f8e4m3 : DType::f8e5m2;
+    source.index = {};
+    source.index_step = 0;
+    source.offset = 0;
+  } else if (chance(40)) {
+    const auto side = [&] { return static_cast<std::uint8_t>((v3 ? 32U : 64U) << below(v3 ? 3 : 2)); };
+    const auto at = [&](std::uint8_t length) {
+      return static_cast<std::uint8_t>(length * below(128U / length));
+    };
+    size = {side(), side()};
+    position = {at(size.row), at(size.column)};
+    source.partition = size == whole_array ? source.partition : position.row;
+    source.partitions = static_cast<std::uint8_t>(1 + below(size.row));
+    if (size == whole_array) source.partition = 0;
   }
 }
 

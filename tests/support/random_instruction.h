@@ -32,6 +32,8 @@ class RandomInstructions {
 
  private:
   struct Fill;
+  void repair_array(bool& double_row, bool& transpose, ArrayPair& position, ArrayPair& size,
+                    AccessPattern& source);
   void repair_copy(DmaCopy& copy);
   void repair_transpose(DmaTranspose& transpose);
   void repair_compute(DmaCompute& compute, Engine engine);

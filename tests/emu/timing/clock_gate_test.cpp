@@ -80,10 +80,11 @@ TEST_CASE("a long pause is skipped without changing the grid") {
   CHECK_FALSE(g.gated_at(1001 * window));
 }
 
-TEST_CASE("intervals out of order are an error of ours") {
+TEST_CASE("intervals may overlap, but one that begins before the last is an error of ours") {
   ClockGate g = gate();
   g.busy(100, 200);
-  CHECK_THROWS_AS(g.busy(150, 300), Fault);
+  g.busy(150, 300);
+  CHECK_THROWS_AS(g.busy(99, 400), Fault);
 }
 
 TEST_CASE("a machine without a window has no gate") {
