@@ -28,7 +28,7 @@ struct CheckInfo {
 const CheckInfo& info(CheckKind kind);
 
 // An instruction that a finding speaks of.
-struct Place {
+struct Involved {
   Engine engine = Engine::tensor;
   std::uint32_t index = no_index;  // in the engine's stream; no_index: the whole stream
   std::string says;                // "writes t[0:128, 0:512] (SBUF bytes 0 to 2047 of partitions 0 to 127)"
@@ -36,10 +36,10 @@ struct Place {
 
 struct Finding {
   CheckKind kind = CheckKind::races;
-  std::string message;        // one sentence, in the user's vocabulary
-  std::vector<Place> places;  // the one to blame first; may be empty (an output nobody wrote)
-  std::string fix;            // "vector must wait for S[3] >= 4"; may be empty
-  std::uint64_t count = 1;    // how often the same places met in the run
+  std::string message;             // one sentence, in the user's vocabulary
+  std::vector<Involved> involved;  // the one to blame first; may be empty (an output nobody wrote)
+  std::string fix;                 // "vector must wait for S[3] >= 4"; may be empty
+  std::uint64_t count = 1;         // how often the same instructions met in the run
 };
 
 }  // namespace ncemu
