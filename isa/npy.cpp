@@ -162,6 +162,67 @@ std::vector<std::byte> to_c_order(const std::vector<std::byte>& data, const std:
   return result;
 }
 
+constexpr std::size_t longest_prefix = 12;  // magic, version, length of the header
+
+// Where the data begin, from the first bytes of the file.
+std::size_t data_start(std::span<const std::byte> bytes, const std::string& name) {
+  const auto at = [&](std::size_t i) { return std::to_integer<std::uint32_t>(bytes[i]); };
+  if (bytes.size() < 10 || std::memcmp(bytes.data(), magic, sizeof magic) != 0) {
+    throw Fault(FaultKind::input, name, "is not a .npy file");
+  }
+  const std::uint32_t version = at(6);
+  if (version < 1 || version > 3 || at(7) != 0) {
+    throw Fault(FaultKind::input, name, "has .npy version {}.{}; known are 1.0, 2.0 and 3.0", version, at(7));
+  }
+  const std::size_t prefix = version == 1 ? 10 : longest_prefix;
+  if (bytes.size() < prefix) throw Fault(FaultKind::input, name, "ends inside its header");
+  const std::size_t length =
+      version == 1 ? at(8) | at(9) << 8 : at(8) | at(9) << 8 | at(10) << 16 | at(11) << 24;
+  if (length > largest_header)
+    throw Fault(FaultKind::input, name, "has a header of {} bytes; that cannot be right", length);
+  return prefix + length;
+}
+
+struct Layout {
+  NpyArray array;  // without its data
+  bool big_endian = false, fortran_order = false;
+};
+
+// `bytes`: everything before the data, of which there are `present` bytes.
+Layout parse_header(std::span<const std::byte> bytes, std::size_t present, const std::string& name) {
+  const std::size_t prefix = std::to_integer<int>(bytes[6]) == 1 ? 10 : longest_prefix;
+  Header header({reinterpret_cast<const char*>(bytes.data()) + prefix, bytes.size() - prefix}, name);
+  header.parse();
+  Layout layout;
+  parse_descr(header, layout.array, layout.big_endian, name);
+  layout.array.shape = header.shape;
+  layout.fortran_order = header.fortran_order;
+  auto size = static_cast<std::size_t>(layout.array.item_bytes);
+  for (const std::int64_t d : header.shape) {
+    if (__builtin_mul_overflow(size, static_cast<std::size_t>(d), &size)) {
+      throw Fault(FaultKind::input, name, "has the impossible shape ({})", join(header.shape));
+    }
+  }
+  if (present != size) {
+    throw Fault(FaultKind::input, name, "has {} bytes of data, its shape ({}) of '{}' needs {}", present,
+                join(header.shape), header.descr, size);
+  }
+  return layout;
+}
+
+NpyArray in_host_order(Layout layout) {
+  NpyArray array = std::move(layout.array);
+  const auto item = static_cast<std::size_t>(array.item_bytes);
+  if (layout.fortran_order && array.shape.size() > 1) array.data = to_c_order(array.data, array.shape, item);
+  if (layout.big_endian) {
+    for (std::size_t i = 0; i < array.data.size(); i += item) {
+      std::reverse(array.data.begin() + static_cast<std::ptrdiff_t>(i),
+                   array.data.begin() + static_cast<std::ptrdiff_t>(i + item));
+    }
+  }
+  return array;
+}
+
 }  // namespace
 
 std::string NpyArray::describe() const {
@@ -175,51 +236,12 @@ std::string NpyArray::describe() const {
 }
 
 NpyArray parse_npy(std::span<const std::byte> bytes, const std::string& name) {
-  const auto at = [&](std::size_t i) { return std::to_integer<std::uint32_t>(bytes[i]); };
-  if (bytes.size() < 10 || std::memcmp(bytes.data(), magic, sizeof magic) != 0) {
-    throw Fault(FaultKind::input, name, "is not a .npy file");
-  }
-  const std::uint32_t version = at(6);
-  if (version < 1 || version > 3 || at(7) != 0) {
-    throw Fault(FaultKind::input, name, "has .npy version {}.{}; known are 1.0, 2.0 and 3.0", version, at(7));
-  }
-  const std::size_t start = version == 1 ? 10 : 12;
+  const std::size_t start = data_start(bytes, name);
   if (bytes.size() < start) throw Fault(FaultKind::input, name, "ends inside its header");
-  const std::size_t length =
-      version == 1 ? at(8) | at(9) << 8 : at(8) | at(9) << 8 | at(10) << 16 | at(11) << 24;
-  if (length > largest_header)
-    throw Fault(FaultKind::input, name, "has a header of {} bytes; that cannot be right", length);
-  if (bytes.size() - start < length) throw Fault(FaultKind::input, name, "ends inside its header");
-
-  Header header({reinterpret_cast<const char*>(bytes.data()) + start, length}, name);
-  header.parse();
-  NpyArray array;
-  bool big_endian = false;
-  parse_descr(header, array, big_endian, name);
-  array.shape = header.shape;
-
-  const auto item = static_cast<std::size_t>(array.item_bytes);
-  std::size_t size = item;
-  for (const std::int64_t d : array.shape) {
-    if (__builtin_mul_overflow(size, static_cast<std::size_t>(d), &size)) {
-      throw Fault(FaultKind::input, name, "has the impossible shape ({})", join(array.shape));
-    }
-  }
-  const std::size_t present = bytes.size() - start - length;
-  if (present != size) {
-    throw Fault(FaultKind::input, name, "has {} bytes of data, its shape ({}) of '{}' needs {}", present,
-                join(array.shape), header.descr, size);
-  }
-  const auto data = bytes.subspan(start + length);
-  array.data.assign(data.begin(), data.end());
-  if (header.fortran_order && array.shape.size() > 1) array.data = to_c_order(array.data, array.shape, item);
-  if (big_endian) {
-    for (std::size_t i = 0; i < array.data.size(); i += item) {
-      std::reverse(array.data.begin() + static_cast<std::ptrdiff_t>(i),
-                   array.data.begin() + static_cast<std::ptrdiff_t>(i + item));
-    }
-  }
-  return array;
+  Layout layout = parse_header(bytes.first(start), bytes.size() - start, name);
+  const auto data = bytes.subspan(start);
+  layout.array.data.assign(data.begin(), data.end());
+  return in_host_order(std::move(layout));
 }
 
 NpyArray read_npy(const std::string& path) {
@@ -228,14 +250,27 @@ NpyArray read_npy(const std::string& path) {
     throw Fault(FaultKind::input, path, "is a directory, not a .npy file");
   std::ifstream in(path, std::ios::binary | std::ios::ate);
   if (!in) throw Fault(FaultKind::input, path, "cannot be read: {}", std::strerror(errno));
-  const std::streamoff size = in.tellg();
-  if (size < 0) throw Fault(FaultKind::input, path, "cannot be read: its size is unknown");
-  std::vector<std::byte> bytes(static_cast<std::size_t>(size));
+  const std::streamoff end = in.tellg();
+  if (end < 0) throw Fault(FaultKind::input, path, "cannot be read: its size is unknown");
+  const auto size = static_cast<std::size_t>(end);
   in.seekg(0);
-  in.read(reinterpret_cast<char*>(bytes.data()), size);
-  if (in.gcount() != size)
-    throw Fault(FaultKind::input, path, "reading stopped after {} of {} bytes", in.gcount(), size);
-  return parse_npy(bytes, path);
+  const auto read = [&](std::span<std::byte> to) {
+    in.read(reinterpret_cast<char*>(to.data()), static_cast<std::streamsize>(to.size()));
+    if (static_cast<std::size_t>(in.gcount()) != to.size())
+      throw Fault(FaultKind::input, path, "reading stopped after {} of {} bytes", in.gcount(), to.size());
+  };
+  std::vector<std::byte> header(std::min(size, longest_prefix));
+  read(header);
+  const std::size_t start = data_start(header, path);
+  if (size < start) throw Fault(FaultKind::input, path, "ends inside its header");
+  header.resize(start);
+  if (start > longest_prefix) read(std::span(header).subspan(longest_prefix));
+  Layout layout = parse_header(header, size - start, path);
+  // The data go where they stay: arrays are large.
+  in.seekg(static_cast<std::streamoff>(start));
+  layout.array.data.resize(size - start);
+  read(layout.array.data);
+  return in_host_order(std::move(layout));
 }
 
 std::vector<std::byte> format_npy(const NpyArray& array) {

@@ -43,7 +43,7 @@ void write_npy(const NpyArray& array, const std::string& path);
 //                    must be exact
 //   integer tensors  raw bytes of the same width are bit patterns; everything else is a value that must fit
 // The shape is the caller's business. `name` is the file, for messages.
-std::vector<std::byte> tensor_bytes(const NpyArray& array, DType dtype, const std::string& name);
+std::vector<std::byte> tensor_bytes(NpyArray array, DType dtype, const std::string& name);
 
 // A tensor as NumPy can hold it: f32 and tf32 as float32, f16 as float16, integers as themselves; bf16 and
 // the fp8 types as unsigned integers that hold the bits, which tensor_bytes() takes back.

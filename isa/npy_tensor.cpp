@@ -114,8 +114,8 @@ bool same_representation(const NpyArray& array, DType dtype) {
 
 }  // namespace
 
-std::vector<std::byte> tensor_bytes(const NpyArray& array, DType dtype, const std::string& name) {
-  if (same_representation(array, dtype)) return array.data;
+std::vector<std::byte> tensor_bytes(NpyArray array, DType dtype, const std::string& name) {
+  if (same_representation(array, dtype)) return std::move(array.data);
   if (array.kind == 'V') {
     throw Fault(FaultKind::input, name, "holds raw elements of {} bytes; {} has {}", array.item_bytes,
                 ncemu::name(dtype), size_of(dtype));

@@ -61,7 +61,7 @@ Input load(const Program& program, std::uint16_t index, const std::string& sourc
     input.bytes = std::move(loaded.bytes);
     input.overflowed = loaded.overflowed;
   }
-  input.checksum = fnv1a(input.bytes);
+  input.checksum = checksum(input.bytes);
   return input;
 }
 

@@ -15,7 +15,7 @@ struct Input {
   std::uint16_t tensor = 0;
   std::string name, source;  // source as reports name it: a path, or a generator with its seed
   std::vector<std::byte> bytes;
-  std::uint64_t checksum = 0;  // FNV-1a of the bytes
+  std::uint64_t checksum = 0;  // of the bytes, in the tensor's type
   std::size_t overflowed = 0;  // values that the type cannot hold
 };
 

@@ -216,7 +216,7 @@ std::string report_json(const ReportHead& head, const Kernel& kernel, const RunR
   for (const Input& input : report.inputs) {
     json["inputs"].push_back({{"name", input.name},
                               {"source", input.source},
-                              {"checksum_fnv1a64", fmt::format("{:016x}", input.checksum)},
+                              {"checksum_xxh3", fmt::format("{:016x}", input.checksum)},
                               {"overflowed_values", input.overflowed}});
   }
   const bool clock = has_clock(report.mode);

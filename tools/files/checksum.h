@@ -1,7 +1,6 @@
 #pragma once
 
-// 64-bit FNV-1a: names the content of inputs in reports and tells one tensor's random numbers from
-// another's. Not cryptographic.
+// Names for contents. Not cryptographic.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +9,10 @@
 
 namespace ncemu {
 
+// XXH3, 64 bits: of tensors in reports, as `xxhsum -H3` prints it.
+std::uint64_t checksum(std::span<const std::byte> bytes);
+
+// FNV-1a, 64 bits: tells one tensor's random numbers from another's by its name.
 inline constexpr std::uint64_t fnv_offset = 0xCBF29CE484222325;
 
 constexpr std::uint64_t fnv1a(std::span<const std::byte> bytes, std::uint64_t hash = fnv_offset) {

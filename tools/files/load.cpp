@@ -10,6 +10,7 @@
 #include "isa/number.h"
 #include "tools/files/compare.h"
 #include "tools/files/file.h"
+#include "tools/files/float_arrays.h"
 #include "tools/files/safetensors.h"
 
 namespace ncemu {
@@ -111,15 +112,6 @@ std::vector<double> numbers(const NpyArray& array) {
   return all;
 }
 
-std::size_t count_overflows(const NpyArray& array, DType dtype, std::span<const std::byte> bytes) {
-  if (!is_float(dtype) || array.kind != 'f') return 0;
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(array.elements()); ++i) {
-    if (!std::isfinite(element_value(dtype, bytes, i)) && std::isfinite(number(array, i))) ++count;
-  }
-  return count;
-}
-
 }  // namespace
 
 FileSpec parse_file_spec(const std::string& text, const std::string& where) {
@@ -149,8 +141,15 @@ LoadedTensor load_tensor(const FileSpec& file, const Wanted& wanted) {
     return loaded;
   }
   if (stored.element) stored.array = npy_of_values(*stored.element, stored.array.shape, stored.array.data);
-  loaded.bytes = tensor_bytes(stored.array, wanted.dtype, stored.where);
-  loaded.overflowed = count_overflows(stored.array, wanted.dtype, loaded.bytes);
+  const bool same_bytes = stored.array.item_bytes == size_of(wanted.dtype) &&
+                          (wanted.dtype == DType::f32 || wanted.dtype == DType::f16);
+  if (stored.array.kind == 'f' && is_float(wanted.dtype) && !same_bytes) {
+    ConvertedFloats converted = convert_floats(stored.array, wanted.dtype);
+    loaded.bytes = std::move(converted.bytes);
+    loaded.overflowed = converted.overflowed;
+    return loaded;
+  }
+  loaded.bytes = tensor_bytes(std::move(stored.array), wanted.dtype, stored.where);
   return loaded;
 }
 
