@@ -94,6 +94,7 @@ bool Core::plan(EngineCore& engine) {
   }
   Plan& plan = engine.plan;
   plan.reason = StallReason::none;
+  plan.released = false;
   if (!clocked_) {
     plan.ready = plan.free = now_;
     return true;
@@ -118,10 +119,10 @@ bool Core::plan(EngineCore& engine) {
     no_sooner_than(dma_.earliest_issue(engine.engine, mode, engine.issue_cost), StallReason::dma_queue);
   }
   if (wait.remembered) {
-    const bool late = wait.by.transfer ? no_sooner_than(wait.since + transfer_done_, StallReason::dma)
-                                       : no_sooner_than(wait.since + wake_up(engine.engine, wait.by.engine),
-                                                        StallReason::semaphore);
-    if (late) plan.by = wait.by;
+    plan.released = true;
+    plan.by = wait.by;
+    plan.release = wait.since + (wait.by.transfer ? transfer_done_ : wake_up(engine.engine, wait.by.engine));
+    no_sooner_than(plan.release, wait.by.transfer ? StallReason::dma : StallReason::semaphore);
   }
   return true;
 }

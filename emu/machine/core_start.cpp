@@ -244,9 +244,12 @@ void Core::observe_start(EngineCore& engine, const Instruction& instruction, std
   started.work = engine.work[index];
   started.stalled_since = std::min(plan.free, now_);
   started.reason = started.stalled_since < now_ ? plan.reason : StallReason::none;
-  if (started.reason == StallReason::semaphore || started.reason == StallReason::dma) {
+  if (plan.released) {
+    started.released = true;
+    started.released_by_transfer = plan.by.transfer;
     started.producer = plan.by.engine;
     started.producer_serial = plan.by.serial;
+    started.release = plan.release;
   }
   started.passage = passage;
   for (Observer* observer : observers_) observer->on_start(started);

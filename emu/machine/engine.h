@@ -32,7 +32,10 @@ struct Plan {
   Ticks ready = 0;
   Ticks free = 0;  // the engine itself had nothing else to do from here on
   StallReason reason = StallReason::none;
+  // Of its wait, if it was satisfied recently: by whom, and from when on it allowed the start.
+  bool released = false;
   Signaller by;
+  Ticks release = 0;
 };
 
 struct EngineCore {

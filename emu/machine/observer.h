@@ -32,8 +32,14 @@ struct Started {
   Work work;
   Ticks stalled_since = 0;  // == start when it did not stall
   StallReason reason = StallReason::none;
-  Engine producer = Engine::tensor;   // who signalled, for semaphore and dma (the transfer's issuer)
-  std::uint64_t producer_serial = 0;  // of the instruction that signalled, for semaphore and dma
+  // Who signalled what its wait needed (a transfer: its issuer), and from when on the wait allowed the start.
+  // Known for the reasons semaphore and dma, and for waits that held recently without being the last
+  // constraint.
+  bool released = false;
+  bool released_by_transfer = false;
+  Engine producer = Engine::tensor;
+  std::uint64_t producer_serial = 0;  // of the instruction that signalled
+  Ticks release = 0;
   Passage passage;
 };
 
