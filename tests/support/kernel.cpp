@@ -63,6 +63,19 @@ KernelResult run_program(const Program& program, const std::map<std::string, Byt
   return result;
 }
 
+Summary time_kernel(const std::string& name, const Params& params, const std::string& machine) {
+  const Program program = assemble_kernel(name, params, machine);
+  const MachineConfig config = builtin_machine(machine);
+  RunOptions options;
+  options.mode = Mode::timing_only;
+  Machine timed(config, program, options);
+  SummaryObserver observer(config);
+  timed.add(observer);
+  const RunResult result = timed.run();
+  if (result.status != RunStatus::finished) throw Fault(FaultKind::program, name, "{}", result.message);
+  return observer.summary();
+}
+
 Bytes to_bytes(DType type, const std::vector<float>& values) {
   const auto size = static_cast<std::size_t>(size_of(type));
   Bytes bytes(values.size() * size);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "emu/machine/machine.h"
+#include "emu/observe/summary.h"
 #include "isa/program.h"
 
 namespace ncemu::test {
@@ -26,6 +27,9 @@ struct KernelResult {
 };
 KernelResult run_program(const Program& program, const std::map<std::string, Bytes>& inputs,
                          RunOptions options);
+
+// The counters of a timing-only run.
+Summary time_kernel(const std::string& name, const Params& params, const std::string& machine);
 
 // Values as the bytes of a tensor of the type, rounded by isa/number.h; and back.
 Bytes to_bytes(DType type, const std::vector<float>& values);
