@@ -235,12 +235,19 @@ std::string NpyArray::describe() const {
                      : fmt::format("{}{} [{}]", kind_name, item_bytes * 8, join(shape));
 }
 
+NpyView view_npy(std::span<const std::byte> bytes, const std::string& name) {
+  const std::size_t start = data_start(bytes, name);
+  if (bytes.size() < start) throw Fault(FaultKind::input, name, "ends inside its header");
+  Layout layout = parse_header(bytes.first(start), bytes.size() - start, name);
+  const bool as_it_stands = !layout.big_endian && !(layout.fortran_order && layout.array.shape.size() > 1);
+  return {std::move(layout.array), bytes.subspan(start), as_it_stands};
+}
+
 NpyArray parse_npy(std::span<const std::byte> bytes, const std::string& name) {
   const std::size_t start = data_start(bytes, name);
   if (bytes.size() < start) throw Fault(FaultKind::input, name, "ends inside its header");
   Layout layout = parse_header(bytes.first(start), bytes.size() - start, name);
-  const auto data = bytes.subspan(start);
-  layout.array.data.assign(data.begin(), data.end());
+  layout.array.data.assign(bytes.begin() + static_cast<std::ptrdiff_t>(start), bytes.end());
   return in_host_order(std::move(layout));
 }
 
@@ -252,46 +259,37 @@ NpyArray read_npy(const std::string& path) {
   if (!in) throw Fault(FaultKind::input, path, "cannot be read: {}", std::strerror(errno));
   const std::streamoff end = in.tellg();
   if (end < 0) throw Fault(FaultKind::input, path, "cannot be read: its size is unknown");
-  const auto size = static_cast<std::size_t>(end);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(end));
   in.seekg(0);
-  const auto read = [&](std::span<std::byte> to) {
-    in.read(reinterpret_cast<char*>(to.data()), static_cast<std::streamsize>(to.size()));
-    if (static_cast<std::size_t>(in.gcount()) != to.size())
-      throw Fault(FaultKind::input, path, "reading stopped after {} of {} bytes", in.gcount(), to.size());
-  };
-  std::vector<std::byte> header(std::min(size, longest_prefix));
-  read(header);
-  const std::size_t start = data_start(header, path);
-  if (size < start) throw Fault(FaultKind::input, path, "ends inside its header");
-  header.resize(start);
-  if (start > longest_prefix) read(std::span(header).subspan(longest_prefix));
-  Layout layout = parse_header(header, size - start, path);
-  // The data go where they stay: arrays are large.
-  in.seekg(static_cast<std::streamoff>(start));
-  layout.array.data.resize(size - start);
-  read(layout.array.data);
-  return in_host_order(std::move(layout));
+  in.read(reinterpret_cast<char*>(bytes.data()), end);
+  if (in.gcount() != end)
+    throw Fault(FaultKind::input, path, "reading stopped after {} of {} bytes", in.gcount(), end);
+  return parse_npy(bytes, path);
 }
 
-std::vector<std::byte> format_npy(const NpyArray& array) {
-  const char order = array.item_bytes == 1 ? '|' : '<';
-  std::string shape = join(array.shape);
-  if (array.shape.size() == 1) shape += ",";
-  std::string header = fmt::format("{{'descr': '{}{}{}', 'fortran_order': False, 'shape': ({}), }}", order,
-                                   array.kind, array.item_bytes, shape);
+std::vector<std::byte> format_npy_header(char kind, int item_bytes, const std::vector<std::int64_t>& shape) {
+  std::string dimensions = join(shape);
+  if (shape.size() == 1) dimensions += ",";
+  std::string header = fmt::format("{{'descr': '{}{}{}', 'fortran_order': False, 'shape': ({}), }}",
+                                   item_bytes == 1 ? '|' : '<', kind, item_bytes, dimensions);
   // Data starts at a multiple of 64 bytes, and the header ends with a newline.
   const bool wide = header.size() + 74 > 65535;
   const std::size_t prefix = wide ? 12 : 10;
   while ((prefix + header.size() + 1) % 64 != 0) header += ' ';
   header += '\n';
   std::vector<std::byte> bytes;
-  bytes.reserve(prefix + header.size() + array.data.size());
+  bytes.reserve(prefix + header.size());
   const auto put = [&](std::size_t value) { bytes.push_back(static_cast<std::byte>(value & 0xFF)); };
   for (const unsigned char c : magic) put(c);
   put(wide ? 2 : 1);
   put(0);
   for (std::size_t i = 0; i < prefix - 8; ++i) put(header.size() >> (8 * i));
   for (const char c : header) put(static_cast<unsigned char>(c));
+  return bytes;
+}
+
+std::vector<std::byte> format_npy(const NpyArray& array) {
+  std::vector<std::byte> bytes = format_npy_header(array.kind, array.item_bytes, array.shape);
   bytes.insert(bytes.end(), array.data.begin(), array.data.end());
   return bytes;
 }

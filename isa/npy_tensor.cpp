@@ -131,12 +131,15 @@ std::vector<std::byte> tensor_bytes(NpyArray array, DType dtype, const std::stri
   return bytes;
 }
 
+char npy_kind(DType dtype) {
+  if (is_integer(dtype)) return dtype >= DType::u8 ? 'u' : 'i';
+  return dtype == DType::f32 || dtype == DType::tf32 || dtype == DType::f16 ? 'f' : 'u';
+}
+
 NpyArray npy_of_tensor(DType dtype, std::vector<std::int64_t> shape, std::span<const std::byte> bytes) {
   NpyArray array;
   array.item_bytes = size_of(dtype);
-  array.kind = is_integer(dtype) ? (dtype >= DType::u8 ? 'u' : 'i')
-               : dtype == DType::f32 || dtype == DType::tf32 || dtype == DType::f16 ? 'f'
-                                                                                    : 'u';
+  array.kind = npy_kind(dtype);
   array.shape = std::move(shape);
   array.data.assign(bytes.begin(), bytes.end());
   ensure(array.elements() * array.item_bytes == static_cast<std::int64_t>(bytes.size()),

@@ -52,14 +52,16 @@ std::vector<std::byte> read_file(const std::string& path) {
   return bytes;
 }
 
-void write_file(const std::string& path, std::span<const std::byte> bytes) {
+void write_file(const std::string& path, std::initializer_list<std::span<const std::byte>> pieces) {
   // A device or pipe (/dev/null, /dev/stdout) must not be replaced by a file.
   struct stat status = {};
   const bool special = stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
   const std::string temporary = special ? path : fmt::format("{}.{}.tmp", path, getpid());
   File file(std::fopen(temporary.c_str(), "wb"));
   if (!file) fail(path, "cannot write");
-  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
+  bool written = true;
+  for (const auto& piece : pieces)
+    written = written && std::fwrite(piece.data(), 1, piece.size(), file.get()) == piece.size();
   const bool closed = std::fclose(file.release()) == 0;
   if (written && closed && (special || std::rename(temporary.c_str(), path.c_str()) == 0)) return;
   const int reason = errno;
@@ -81,6 +83,8 @@ void check_directory(const std::string& path) {
     throw Fault(FaultKind::input, path, "cannot write: there is no directory '{}'", parent.string());
   }
 }
+
+void write_file(const std::string& path, std::span<const std::byte> bytes) { write_file(path, {bytes}); }
 
 void write_file(const std::string& path, std::string_view text) {
   write_file(path, std::as_bytes(std::span(text.data(), text.size())));

@@ -3,6 +3,7 @@
 // Whole files in and out. A file that is written appears complete or not at all.
 
 #include <cstddef>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@ namespace ncemu {
 std::vector<std::byte> read_file(const std::string& path);
 
 // Writes a temporary name in the same directory, then renames it. Throws Fault(input, path, ...).
+void write_file(const std::string& path, std::initializer_list<std::span<const std::byte>> pieces);
 void write_file(const std::string& path, std::span<const std::byte> bytes);
 void write_file(const std::string& path, std::string_view text);
 

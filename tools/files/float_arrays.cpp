@@ -43,17 +43,17 @@ std::size_t became_infinite(const float* before, const float* after, std::size_t
 
 }  // namespace
 
-ConvertedFloats convert_floats(const NpyArray& array, DType dtype) {
-  ensure(array.kind == 'f' && is_float(dtype), "floats become floats");
-  const auto item = static_cast<std::size_t>(array.item_bytes);
+ConvertedFloats convert_floats(std::span<const std::byte> data, int item_bytes, DType dtype) {
+  ensure(is_float(dtype), "floats become floats");
+  const auto item = static_cast<std::size_t>(item_bytes);
   const auto width = static_cast<std::size_t>(size_of(dtype));
-  const std::size_t count = array.data.size() / item;
+  const std::size_t count = data.size() / item;
   ConvertedFloats result;
   result.bytes.resize(count * width);
   Block values, back;
   for (std::size_t at = 0; at < count; at += block) {
     const std::size_t n = std::min(block, count - at);
-    const std::byte* const from = array.data.data() + at * item;
+    const std::byte* const from = data.data() + at * item;
     std::byte* const to = result.bytes.data() + at * width;
     if (item == 8) {
       result.overflowed += narrow(from, values, n);

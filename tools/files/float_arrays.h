@@ -4,9 +4,10 @@
 // (isa/npy.h) and the vector code of emu/data/convert.h.
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
-#include "isa/npy.h"
+#include "isa/types.h"
 
 namespace ncemu {
 
@@ -15,7 +16,7 @@ struct ConvertedFloats {
   std::size_t overflowed = 0;  // finite values that became infinite or NaN in the type
 };
 
-// `array` is of kind 'f', `dtype` a float type. float64 goes through fp32.
-ConvertedFloats convert_floats(const NpyArray& array, DType dtype);
+// `data`: little-endian floats of `item_bytes` (2, 4 or 8); `dtype` a float type. float64 goes through fp32.
+ConvertedFloats convert_floats(std::span<const std::byte> data, int item_bytes, DType dtype);
 
 }  // namespace ncemu

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "isa/fault.h"
 #include "isa/npy.h"
@@ -11,6 +12,7 @@
 #include "tools/files/compare.h"
 #include "tools/files/file.h"
 #include "tools/files/float_arrays.h"
+#include "tools/files/mapped_file.h"
 #include "tools/files/safetensors.h"
 
 namespace ncemu {
@@ -71,6 +73,41 @@ Stored from_safetensors(const FileSpec& file, const std::string& name) {
   return stored;
 }
 
+void check_shape(const std::vector<std::int64_t>& shape, const std::string& type, const std::string& where,
+                 const Wanted& wanted) {
+  if (shape == wanted.shape) return;
+  throw Fault(FaultKind::input, where, "'{}' is {}{}, found {}{}", wanted.name, name(wanted.dtype),
+              shape_text(wanted.shape), type, shape_text(shape));
+}
+
+std::string type_of(const NpyArray& array) {
+  const std::string text = array.describe();
+  return text.substr(0, text.find(' '));
+}
+
+// The values of floats change their type; the same type on both sides keeps the bytes.
+bool converts(const NpyArray& array, DType dtype) {
+  const bool same_type = array.item_bytes == size_of(dtype) && (dtype == DType::f32 || dtype == DType::f16);
+  return array.kind == 'f' && is_float(dtype) && !same_type;
+}
+
+LoadedTensor converted(std::span<const std::byte> data, int item_bytes, DType dtype, std::string stored_as) {
+  ConvertedFloats floats = convert_floats(data, item_bytes, dtype);
+  return {std::move(floats.bytes), std::move(stored_as), floats.overflowed};
+}
+
+// What most inputs are, and large ones most of all: a .npy file of floats, converted where the system has it.
+std::optional<LoadedTensor> load_mapped(const FileSpec& file, const Wanted& wanted) {
+  if (file.safetensors) return std::nullopt;
+  const MappedFile mapped(file.path);
+  if (mapped.bytes().empty()) return std::nullopt;
+  const NpyView view = view_npy(mapped.bytes(), file.path);
+  if (!view.in_host_order || !converts(view.array, wanted.dtype)) return std::nullopt;
+  std::string type = type_of(view.array);
+  check_shape(view.array.shape, type, file.path, wanted);
+  return converted(view.data, view.array.item_bytes, wanted.dtype, std::move(type));
+}
+
 Stored read(const FileSpec& file, const Wanted& wanted) {
   Stored stored;
   if (file.safetensors) {
@@ -78,13 +115,9 @@ Stored read(const FileSpec& file, const Wanted& wanted) {
   } else {
     stored.where = file.path;
     stored.array = read_npy(file.path);
-    const std::string text = stored.array.describe();
-    stored.type = text.substr(0, text.find(' '));
+    stored.type = type_of(stored.array);
   }
-  if (stored.array.shape != wanted.shape) {
-    throw Fault(FaultKind::input, stored.where, "'{}' is {}{}, found {}{}", wanted.name, name(wanted.dtype),
-                shape_text(wanted.shape), stored.type, shape_text(stored.array.shape));
-  }
+  check_shape(stored.array.shape, stored.type, stored.where, wanted);
   return stored;
 }
 
@@ -133,6 +166,7 @@ FileSpec parse_file_spec(const std::string& text, const std::string& where) {
 }
 
 LoadedTensor load_tensor(const FileSpec& file, const Wanted& wanted) {
+  if (std::optional<LoadedTensor> loaded = load_mapped(file, wanted)) return std::move(*loaded);
   Stored stored = read(file, wanted);
   LoadedTensor loaded;
   loaded.stored_as = stored.type;
@@ -141,14 +175,8 @@ LoadedTensor load_tensor(const FileSpec& file, const Wanted& wanted) {
     return loaded;
   }
   if (stored.element) stored.array = npy_of_values(*stored.element, stored.array.shape, stored.array.data);
-  const bool same_bytes = stored.array.item_bytes == size_of(wanted.dtype) &&
-                          (wanted.dtype == DType::f32 || wanted.dtype == DType::f16);
-  if (stored.array.kind == 'f' && is_float(wanted.dtype) && !same_bytes) {
-    ConvertedFloats converted = convert_floats(stored.array, wanted.dtype);
-    loaded.bytes = std::move(converted.bytes);
-    loaded.overflowed = converted.overflowed;
-    return loaded;
-  }
+  if (converts(stored.array, wanted.dtype))
+    return converted(stored.array.data, stored.array.item_bytes, wanted.dtype, std::move(stored.type));
   loaded.bytes = tensor_bytes(std::move(stored.array), wanted.dtype, stored.where);
   return loaded;
 }
@@ -170,8 +198,13 @@ std::vector<double> load_values(const FileSpec& file, const Wanted& wanted) {
 
 void save_npy(const std::string& path, const Wanted& tensor, std::span<const std::byte> bytes,
               bool as_float32) {
-  write_file(path, format_npy(as_float32 ? npy_of_values(tensor.dtype, tensor.shape, bytes)
-                                         : npy_of_tensor(tensor.dtype, tensor.shape, bytes)));
+  if (as_float32) {
+    write_file(path, format_npy(npy_of_values(tensor.dtype, tensor.shape, bytes)));
+    return;
+  }
+  const std::vector<std::byte> header =
+      format_npy_header(npy_kind(tensor.dtype), size_of(tensor.dtype), tensor.shape);
+  write_file(path, {header, bytes});
 }
 
 }  // namespace ncemu
