@@ -44,7 +44,6 @@ double multiply_add_in_registers(std::size_t rounds, float* sink) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include "emu/data/alu.h"
 #include "emu/data/convert.h"
 #include "emu/data/matmul_kernel.h"
 #include "emu/data/vector_target.h"
@@ -111,7 +110,7 @@ void one_tile(benchmark::State& state, const char* target) {
   const std::vector<float> stationary = normal_values(k * m), moving = normal_values(k * n);
   std::vector<float> result(m * n);
   against_peak(state, tile_multiply_adds, [&] {
-    matmul_sum(stationary.data(), moving.data(), k, m, n, result.data());
+    matmul_sum({stationary.data(), m}, {moving.data(), n}, {k, m, n}, {result.data(), n});
     benchmark::ClobberMemory();
   });
 }
@@ -126,14 +125,13 @@ void accumulate_f8e4m3(benchmark::State& state) {
   const std::vector<float> values = normal_values(k_tiles * k * n);
   from_f32(DType::f8e4m3, values.data(), stationary.data(), stationary.size());
   from_f32(DType::f8e4m3, values.data(), moving.data(), moving.size());
-  std::vector<float> wide_stationary(k * m), wide_moving(k * n), sum(m * n), psum(m * n);
+  std::vector<float> wide_stationary(k * m), wide_moving(k * n), psum(m * n);
   against_peak(state, k_tiles * tile_multiply_adds, [&] {
     std::fill(psum.begin(), psum.end(), 0.0F);
     for (std::size_t tile = 0; tile < k_tiles; ++tile) {
       to_f32(DType::f8e4m3, stationary.data() + tile * k * m, wide_stationary.data(), k * m);
       to_f32(DType::f8e4m3, moving.data() + tile * k * n, wide_moving.data(), k * n);
-      matmul_sum(wide_stationary.data(), wide_moving.data(), k, m, n, sum.data());
-      apply(AluOp::add, psum.data(), sum.data(), psum.data(), psum.size());
+      matmul_add({wide_stationary.data(), m}, {wide_moving.data(), n}, {k, m, n}, {psum.data(), n});
     }
     benchmark::ClobberMemory();
   });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "emu/data/convert.h"
 #include "emu/data/exec.h"
 #include "emu/data/matmul_kernel.h"
 #include "emu/data/operand.h"
@@ -13,7 +14,15 @@ namespace {
 
 // All lanes of an operand as fp32, row-major [partition, element].
 void read_matrix(const Operand& operand, std::vector<float>& to) {
-  to.resize(static_cast<std::size_t>(operand.lanes()) * static_cast<std::size_t>(operand.elements()));
+  const auto elements = static_cast<std::size_t>(operand.elements());
+  to.resize(static_cast<std::size_t>(operand.lanes()) * elements);
+  if (operand.walk().contiguous()) {
+    for (int lane = 0; lane < operand.lanes(); ++lane) {
+      to_f32(operand.dtype(), operand.row(lane) + operand.walk().offset(),
+             to.data() + static_cast<std::size_t>(lane) * elements, elements);
+    }
+    return;
+  }
   BlockBytes raw;
   float* out = to.data();
   for_each_block(operand.lanes(), operand.elements(), block_elements, [&](const Block& block) {
@@ -93,51 +102,34 @@ void check_sums(const Operand& dst) {
   }
 }
 
-// visit(words, stamps, sums, count, step in words) for each segment of the destination, in stream order.
+// visit(words, which) for each segment of the destination, in stream order.
 template <typename Visit>
-void for_each_segment(Operand& dst, State& state, Visit&& visit) {
-  const float* sums = state.product.data();
+void for_each_segment(Operand& dst, Visit&& visit) {
   for (int lane = 0; lane < dst.lanes(); ++lane) {
     std::byte* row = dst.row(lane);
-    std::uint32_t* stamps = state.groups.row(static_cast<std::uint32_t>(dst.pattern().partition + lane));
+    const auto partition = static_cast<std::uint32_t>(dst.pattern().partition + lane);
     dst.walk().segments(0, dst.elements(), [&](const Segment& s) {
-      visit(reinterpret_cast<float*>(row + s.offset), stamps + s.offset / 4, sums, s.count, s.step / 4);
-      sums += s.count;
+      const PsumGroups::Words which{partition, static_cast<std::uint32_t>(s.offset / 4),
+                                    static_cast<std::uint32_t>(s.count),
+                                    static_cast<std::uint32_t>(s.step / 4)};
+      visit(reinterpret_cast<float*>(row + s.offset), which);
     });
   }
 }
 
-// True when all words carry this stamp: what nearly every segment answers, so it is quick.
-bool all_carry(std::uint32_t group, const std::uint32_t* stamps, std::int64_t count, std::int64_t step) {
-  if (step != 1) return false;
-  std::uint32_t different = 0;
-  for (std::int64_t i = 0; i < count; ++i) different |= stamps[i] ^ group;
-  return different == 0;
-}
-
 // The newest group among the destination's words; 0: none.
-std::uint32_t newest_group(Operand& dst, State& state) {
+std::uint32_t newest_group(Operand& dst, const State& state) {
   std::uint32_t newest = 0;
-  for_each_segment(
-      dst, state,
-      [&](float*, const std::uint32_t* stamps, const float*, std::int64_t count, std::int64_t step) {
-        if (all_carry(newest, stamps, count, step)) return;
-        for (std::int64_t i = 0; i < count; ++i) newest = std::max(newest, stamps[i * step]);
-      });
+  for_each_segment(dst, [&](float*, const PsumGroups::Words& which) {
+    newest = std::max(newest, state.groups.newest_among(which));
+  });
   return newest;
 }
 
-void store(float* words, std::uint32_t* stamps, const float* sums, std::int64_t count, std::int64_t step,
-           std::uint32_t group) {
-  if (step == 1) {
-    std::copy_n(sums, count, words);
-    std::fill_n(stamps, count, group);
-    return;
-  }
-  for (std::int64_t i = 0; i < count; ++i) {
-    words[i * step] = sums[i];
-    stamps[i * step] = group;
-  }
+void store(float* words, const PsumGroups::Words& which, const float* sums, std::uint32_t group,
+           PsumGroups& groups) {
+  for (std::uint32_t i = 0; i < which.count; ++i) words[std::size_t{i} * which.step] = sums[i];
+  groups.stamp(which, group);
 }
 
 // One rounding; a NaN is the one of datasheet 4.4, whatever the host made.
@@ -146,20 +138,35 @@ float add(float word, float sum) {
   return result == result ? result : std::numeric_limits<float>::quiet_NaN();
 }
 
-void add_all(float* __restrict words, const float* __restrict sums, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) words[i] = add(words[i], sums[i]);
-}
-
 // Element by element: the first write of a group overwrites, further ones add. A word that the pattern visits
 // twice is added to twice.
-void join(float* words, std::uint32_t* stamps, const float* sums, std::int64_t count, std::int64_t step,
-          std::uint32_t group) {
-  if (all_carry(group, stamps, count, step)) return add_all(words, sums, count);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const bool member = stamps[i * step] == group;
-    words[i * step] = member ? add(words[i * step], sums[i]) : sums[i];
-    stamps[i * step] = group;
+void join(float* words, const PsumGroups::Words& which, const float* sums, std::uint32_t group,
+          PsumGroups& groups) {
+  if (groups.all_carry(which, group)) {
+    for (std::uint32_t i = 0; i < which.count; ++i) {
+      float& word = words[std::size_t{i} * which.step];
+      word = add(word, sums[i]);
+    }
+    return;
   }
+  for (std::uint32_t i = 0; i < which.count; ++i) {
+    float& word = words[std::size_t{i} * which.step];
+    const PsumGroups::Words one{which.partition, which.first + i * which.step, 1, 1};
+    const bool member = groups.at(one.partition, one.first) == group;
+    word = member ? add(word, sums[i]) : sums[i];
+    groups.stamp(one, group);
+  }
+}
+
+// Rows of adjacent words that, when joining, all carry the group: no element differs from another.
+bool is_uniform(Operand& dst, bool joins, std::uint32_t group, const State& state) {
+  if (!dst.walk().contiguous()) return false;
+  if (!joins) return true;
+  bool all = true;
+  for_each_segment(dst, [&](float*, const PsumGroups::Words& which) {
+    all = all && state.groups.all_carry(which, group);
+  });
+  return all;
 }
 
 // ---- transposing on NeuronCore-v3 -----------------------------------------------------------
@@ -298,17 +305,24 @@ void exec::matmul(const Matmul& f, Engine, State& state) {
   const auto m = static_cast<std::size_t>(stationary.m);
   const auto n = static_cast<std::size_t>(dst.elements());
   read_matrix(moving, state.moving_values);
-  state.product.resize(m * n);
-  matmul_sum(stationary.values.data(), state.moving_values.data(), k, m, n, state.product.data());
-
   bool joins = false;
   const std::uint32_t group = choose_group(dst, f.accumulate, state, joins);
-  for_each_segment(
-      dst, state,
-      [&](float* words, std::uint32_t* stamps, const float* sums, std::int64_t count, std::int64_t step) {
-        joins ? join(words, stamps, sums, count, step, group)
-              : store(words, stamps, sums, count, step, group);
-      });
+  const MatrixIn left{stationary.values.data(), m}, right{state.moving_values.data(), n};
+  if (is_uniform(dst, joins, group, state)) {
+    auto* const words = reinterpret_cast<float*>(dst.row(0) + dst.walk().offset());
+    const auto stride = static_cast<std::size_t>(dst.row(1) - dst.row(0)) / sizeof(float);
+    (joins ? matmul_add : matmul_sum)(left, right, {k, m, n}, {words, stride});
+    if (joins) return;
+    for_each_segment(dst, [&](float*, const PsumGroups::Words& which) { state.groups.stamp(which, group); });
+    return;
+  }
+  state.product.resize(m * n);
+  matmul_sum(left, right, {k, m, n}, {state.product.data(), n});
+  const float* sums = state.product.data();
+  for_each_segment(dst, [&](float* words, const PsumGroups::Words& which) {
+    joins ? join(words, which, sums, group, state.groups) : store(words, which, sums, group, state.groups);
+    sums += which.count;
+  });
 }
 
 }  // namespace ncemu

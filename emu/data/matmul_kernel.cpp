@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "emu/data/highway_targets.h"
 
@@ -22,19 +23,23 @@ HWY_BEFORE_NAMESPACE();
 namespace ncemu::HWY_NAMESPACE {
 #if NCEMU_PLAIN_TARGET
 
-void all_matmul_sum(const float* stationary, const float* moving, std::size_t k_count, std::size_t m_count,
-                    std::size_t n_count, float* result) {
-  for (std::size_t m = 0; m < m_count; ++m) {
-    float* row = result + m * n_count;
-    std::fill_n(row, n_count, 0.0F);
-    for (std::size_t k = 0; k < k_count; ++k) {
-      const float left = stationary[k * m_count + m];
-      for (std::size_t n = 0; n < n_count; ++n) row[n] = std::fma(left, moving[k * n_count + n], row[n]);
+float canonical(float value) {
+  // Which NaN an operation returns differs between hosts; that it is NaN does not.
+  return std::isnan(value) ? std::numeric_limits<float>::quiet_NaN() : value;
+}
+
+void all_matmul(const MatrixIn& stationary, const MatrixIn& moving, const MatmulSizes& sizes,
+                const MatrixOut& result, bool add) {
+  std::vector<float> sums(sizes.n);
+  for (std::size_t m = 0; m < sizes.m; ++m) {
+    std::fill(sums.begin(), sums.end(), 0.0F);
+    for (std::size_t k = 0; k < sizes.k; ++k) {
+      const float left = stationary.data[k * stationary.stride + m];
+      const float* const right = moving.data + k * moving.stride;
+      for (std::size_t n = 0; n < sizes.n; ++n) sums[n] = std::fma(left, right[n], sums[n]);
     }
-    // Which NaN an operation returns differs between hosts; that it is NaN does not.
-    for (std::size_t n = 0; n < n_count; ++n) {
-      if (std::isnan(row[n])) row[n] = std::numeric_limits<float>::quiet_NaN();
-    }
+    float* const row = result.data + m * result.stride;
+    for (std::size_t n = 0; n < sizes.n; ++n) row[n] = canonical(add ? row[n] + sums[n] : sums[n]);
   }
 }
 
@@ -67,6 +72,7 @@ struct Tile {
   float* result;
   std::size_t stride;  // between rows of the result
   bool first;          // of the blocks of k: starts from zeros
+  bool add;            // to what the result holds, once the sums are complete; of one block of k only
 };
 
 HWY_INLINE FloatVector canonical(FloatVector value) {
@@ -109,6 +115,14 @@ void multiply_tile(const Tile& tile) {
       for (std::size_t v = 0; v < vectors; ++v) sums[row][v] = hn::MulAdd(value, moving[v], sums[row][v]);
     }
   }
+  if (tile.add) {
+    HWY_UNROLL(12)
+    for (std::size_t row = 0; row < rows; ++row) {
+      HWY_UNROLL(2)
+      for (std::size_t v = 0; v < vectors; ++v)
+        sums[row][v] = hn::Add(hn::LoadU(df, result + row * tile.stride + v * lanes), sums[row][v]);
+    }
+  }
   HWY_UNROLL(12)
   for (std::size_t row = 0; row < rows; ++row) {
     HWY_UNROLL(2)
@@ -131,7 +145,8 @@ void multiply_narrow_tile(Tile tile, std::size_t rows, std::size_t used_columns)
   alignas(64) float buffer[most_rows * columns] = {};
   float* result = tile.result;
   for (std::size_t row = 0; row < rows; ++row) {
-    if (!tile.first) std::copy_n(result + row * tile.stride, used_columns, buffer + row * columns);
+    if (!tile.first || tile.add)
+      std::copy_n(result + row * tile.stride, used_columns, buffer + row * columns);
   }
   const std::size_t stride = std::exchange(tile.stride, columns);
   tile.result = buffer;
@@ -152,13 +167,12 @@ struct Panels {
 // Whole vectors are stored: what they write past a panel's rows, the next k overwrites. The last needs room.
 constexpr std::size_t packed_room = k_block * m_block + lanes;
 
-void pack_stationary(const float* stationary, std::size_t k_count, std::size_t m_count, const Panels& panels,
-                     float* packed) {
+void pack_stationary(const MatrixIn& stationary, std::size_t k_count, const Panels& panels, float* packed) {
   const Floats df;
   for (std::size_t panel = 0; panel < panels.count; ++panel) {
     const std::size_t begin = panels.begin(panel), rows = panels.begin(panel + 1) - begin;
-    const float* source = stationary + begin;
-    for (std::size_t k = 0; k < k_count; ++k, packed += rows, source += m_count) {
+    const float* source = stationary.data + begin;
+    for (std::size_t k = 0; k < k_count; ++k, packed += rows, source += stationary.stride) {
       for (std::size_t row = 0; row < rows; row += lanes) {
         hn::StoreU(hn::MaskedLoad(hn::FirstN(df, rows - row), df, source + row), df, packed + row);
       }
@@ -166,39 +180,40 @@ void pack_stationary(const float* stationary, std::size_t k_count, std::size_t m
   }
 }
 
-void pack_moving(const float* moving, std::size_t k_count, std::size_t n_count, std::size_t used_columns,
-                 float* packed) {
+void pack_moving(const MatrixIn& moving, std::size_t k_count, std::size_t used_columns, float* packed) {
   const Floats df;
+  const float* source = moving.data;
   if (used_columns == columns) {
-    for (std::size_t k = 0; k < k_count; ++k, packed += columns, moving += n_count) {
+    for (std::size_t k = 0; k < k_count; ++k, packed += columns, source += moving.stride) {
       for (std::size_t v = 0; v < vectors; ++v)
-        hn::Store(hn::LoadU(df, moving + v * lanes), df, packed + v * lanes);
+        hn::Store(hn::LoadU(df, source + v * lanes), df, packed + v * lanes);
     }
     return;
   }
-  for (std::size_t k = 0; k < k_count; ++k, packed += columns, moving += n_count) {
-    std::fill_n(std::copy_n(moving, used_columns, packed), columns - used_columns, 0.0F);
+  for (std::size_t k = 0; k < k_count; ++k, packed += columns, source += moving.stride) {
+    std::fill_n(std::copy_n(source, used_columns, packed), columns - used_columns, 0.0F);
   }
 }
 
 // One block of k and of rows, all columns.
-void multiply_block(const float* stationary, const float* moving, std::size_t k_count, std::size_t m_count,
-                    std::size_t rows, std::size_t n_count, float* result, bool first) {
+void multiply_block(const MatrixIn& stationary, const MatrixIn& moving, const MatmulSizes& sizes,
+                    const MatrixOut& result, bool first, bool add) {
   alignas(64) float packed_stationary[packed_room];
   alignas(64) float packed_moving[k_block * columns];
-  const Panels panels(rows);
-  pack_stationary(stationary, k_count, m_count, panels, packed_stationary);
-  for (std::size_t n = 0; n < n_count; n += columns) {
-    const std::size_t used_columns = std::min(columns, n_count - n);
-    pack_moving(moving + n, k_count, n_count, used_columns, packed_moving);
+  const Panels panels(sizes.m);
+  pack_stationary(stationary, sizes.k, panels, packed_stationary);
+  for (std::size_t n = 0; n < sizes.n; n += columns) {
+    const std::size_t used_columns = std::min(columns, sizes.n - n);
+    pack_moving({moving.data + n, moving.stride}, sizes.k, used_columns, packed_moving);
     for (std::size_t panel = 0; panel < panels.count; ++panel) {
       const std::size_t begin = panels.begin(panel), panel_rows = panels.begin(panel + 1) - begin;
-      const Tile tile{.stationary = packed_stationary + begin * k_count,
+      const Tile tile{.stationary = packed_stationary + begin * sizes.k,
                       .moving = packed_moving,
-                      .k_count = k_count,
-                      .result = result + begin * n_count + n,
-                      .stride = n_count,
-                      .first = first};
+                      .k_count = sizes.k,
+                      .result = result.data + begin * result.stride + n,
+                      .stride = result.stride,
+                      .first = first,
+                      .add = add};
       if (used_columns == columns) {
         kernels[panel_rows - 1](tile);
       } else {
@@ -208,14 +223,28 @@ void multiply_block(const float* stationary, const float* moving, std::size_t k_
   }
 }
 
-void all_matmul_sum(const float* stationary, const float* moving, std::size_t k_count, std::size_t m_count,
-                    std::size_t n_count, float* result) {
-  for (std::size_t m = 0; m < m_count; m += m_block) {
-    const std::size_t rows = std::min(m_block, m_count - m);
-    for (std::size_t k = 0; k < k_count; k += k_block) {
-      const std::size_t block = std::min(k_block, k_count - k);
-      multiply_block(stationary + k * m_count + m, moving + k * n_count, block, m_count, rows, n_count,
-                     result + m * n_count, k == 0);
+void all_matmul(const MatrixIn& stationary, const MatrixIn& moving, const MatmulSizes& sizes,
+                const MatrixOut& result, bool add) {
+  if (add && sizes.k > k_block) {
+    // The result cannot hold the sums of the first blocks: they come to be added when they are complete.
+    std::vector<float> sums(sizes.m * sizes.n);
+    all_matmul(stationary, moving, sizes, {sums.data(), sizes.n}, false);
+    for (std::size_t m = 0; m < sizes.m; ++m) {
+      float* const row = result.data + m * result.stride;
+      for (std::size_t n = 0; n < sizes.n; ++n) {
+        const float total = row[n] + sums[m * sizes.n + n];
+        row[n] = total == total ? total : std::numeric_limits<float>::quiet_NaN();
+      }
+    }
+    return;
+  }
+  for (std::size_t m = 0; m < sizes.m; m += m_block) {
+    const std::size_t rows = std::min(m_block, sizes.m - m);
+    for (std::size_t k = 0; k < sizes.k; k += k_block) {
+      const std::size_t block = std::min(k_block, sizes.k - k);
+      multiply_block({stationary.data + k * stationary.stride + m, stationary.stride},
+                     {moving.data + k * moving.stride, moving.stride}, {block, rows, sizes.n},
+                     {result.data + m * result.stride, result.stride}, k == 0, add);
     }
   }
 }
@@ -227,11 +256,16 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ncemu {
 
-HWY_EXPORT(all_matmul_sum);
+HWY_EXPORT(all_matmul);
 
-void matmul_sum(const float* stationary, const float* moving, std::size_t k_count, std::size_t m_count,
-                std::size_t n_count, float* result) {
-  HWY_DYNAMIC_DISPATCH(all_matmul_sum)(stationary, moving, k_count, m_count, n_count, result);
+void matmul_sum(const MatrixIn& stationary, const MatrixIn& moving, const MatmulSizes& sizes,
+                const MatrixOut& result) {
+  HWY_DYNAMIC_DISPATCH(all_matmul)(stationary, moving, sizes, result, false);
+}
+
+void matmul_add(const MatrixIn& stationary, const MatrixIn& moving, const MatmulSizes& sizes,
+                const MatrixOut& result) {
+  HWY_DYNAMIC_DISPATCH(all_matmul)(stationary, moving, sizes, result, true);
 }
 
 }  // namespace ncemu

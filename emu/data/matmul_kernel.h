@@ -6,9 +6,26 @@
 
 namespace ncemu {
 
-// result[m * n_count + n] = sum over k ascending of fma(stationary[k * m_count + m], moving[k * n_count + n],
-// sum), from 0, one rounding per step. All row-major and contiguous; alignment is not required.
-void matmul_sum(const float* stationary, const float* moving, std::size_t k_count, std::size_t m_count,
-                std::size_t n_count, float* result);
+// Row-major, rows `stride` elements apart; alignment is not required.
+struct MatrixIn {
+  const float* data;
+  std::size_t stride;
+};
+struct MatrixOut {
+  float* data;
+  std::size_t stride;
+};
+struct MatmulSizes {
+  std::size_t k, m, n;
+};
+
+// result[m][n] = sum over k ascending of fma(stationary[k][m], moving[k][n], sum), from 0, one rounding per
+// step. A NaN is the canonical one of datasheet 4.4.
+void matmul_sum(const MatrixIn& stationary, const MatrixIn& moving, const MatmulSizes& sizes,
+                const MatrixOut& result);
+
+// The same sum, added to what result[m][n] holds with one more rounding.
+void matmul_add(const MatrixIn& stationary, const MatrixIn& moving, const MatmulSizes& sizes,
+                const MatrixOut& result);
 
 }  // namespace ncemu

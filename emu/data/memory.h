@@ -22,17 +22,32 @@ class OnChipMemory {
 
   std::uint32_t partitions() const { return partitions_; }
   std::uint32_t partition_bytes() const { return partition_bytes_; }
-  std::byte* row(std::uint32_t partition) {
-    return bytes_.data() + std::size_t{partition} * partition_bytes_;
+  std::byte* row(std::uint32_t partition) { return row(partition, 0, partition_bytes_); }
+  const std::byte* row(std::uint32_t partition) const { return row(partition, 0, partition_bytes_); }
+  // The same address, good for bytes [begin, end) of this row and the following ones only: memory that no
+  // instruction comes near is never filled.
+  std::byte* row(std::uint32_t partition, std::int64_t begin, std::int64_t end) {
+    fill(begin, end);
+    return bytes_.get() + std::size_t{partition} * stride_;
   }
-  const std::byte* row(std::uint32_t partition) const {
-    return bytes_.data() + std::size_t{partition} * partition_bytes_;
+  const std::byte* row(std::uint32_t partition, std::int64_t begin, std::int64_t end) const {
+    fill(begin, end);
+    return bytes_.get() + std::size_t{partition} * stride_;
   }
-  std::span<const std::byte> bytes() const { return bytes_; }
+  // From one row to the next: a little more than a row, because rows a power of two apart would share a few
+  // lines of the host's caches.
+  std::size_t stride() const { return stride_; }
+  // A copy of all bytes, partition after partition.
+  std::vector<std::byte> contents() const;
 
  private:
+  static constexpr std::int64_t column_bytes = 16 * 1024;  // filled at a time, in every row
+  void fill(std::int64_t begin, std::int64_t end) const;
+
   std::uint32_t partitions_, partition_bytes_;
-  std::vector<std::byte> bytes_;
+  std::size_t stride_;
+  std::unique_ptr<std::byte[]> bytes_;
+  mutable std::vector<bool> filled_;  // by column
 };
 
 class HbmMemory {
@@ -60,6 +75,8 @@ class HbmMemory {
     std::vector<std::unique_ptr<std::byte[]>> pages;  // null: untouched, reads as 0xFF
   };
   const Region& region(std::uint16_t tensor) const;
+  // The page of a byte, made if it is not there; with `whole`, its old content is about to be overwritten.
+  std::byte* page(std::uint16_t tensor, std::int64_t offset, bool whole);
 
   std::vector<Region> regions_;
   std::vector<std::byte> untouched_;  // what a page reads as before it exists
@@ -70,10 +87,17 @@ class HbmMemory {
 class PsumGroups {
  public:
   PsumGroups(std::uint32_t partitions, std::uint32_t words);
-  std::uint32_t& at(std::uint32_t partition, std::uint32_t word) {
+  std::uint32_t at(std::uint32_t partition, std::uint32_t word) const {
     return stamps_[std::size_t{partition} * words_ + word];
   }
-  std::uint32_t* row(std::uint32_t partition) { return stamps_.data() + std::size_t{partition} * words_; }
+  // Words `step` apart.
+  struct Words {
+    std::uint32_t partition = 0, first = 0, count = 0, step = 1;
+  };
+  // 0: none of them belongs to a group.
+  std::uint32_t newest_among(const Words& words) const;
+  bool all_carry(const Words& words, std::uint32_t group) const;
+  void stamp(const Words& words, std::uint32_t group);  // 0 clears
   // Opens a group. Throws Fault(program) after 2^32 - 1 groups.
   std::uint32_t open();
 
@@ -88,8 +112,20 @@ class PsumGroups {
   static constexpr std::uint32_t quadrant_lanes = 32;  // the smallest column group (datasheet 6.1)
   static constexpr std::size_t quadrants = 4;
 
-  std::uint32_t words_;
+  // All words [begin, end) of a partition's bank carry the group: what nearly every accumulating matmul asks,
+  // answered without looking at the words.
+  struct Run {
+    std::uint32_t begin = 0, end = 0, group = 0;
+    bool covers(std::uint32_t first, std::uint32_t count) const {
+      return begin <= first && first + count <= end;
+    }
+  };
+  // Of the bank that holds the words; null when they are not next to each other in one bank.
+  const Run* run_of(const Words& words) const;
+
+  std::uint32_t words_, banks_;
   std::uint32_t last_ = 0;
+  std::vector<Run> runs_;  // by partition and bank
   std::vector<std::uint32_t> newest_;
   std::vector<std::uint32_t> stamps_;
 };

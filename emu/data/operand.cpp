@@ -7,8 +7,8 @@
 
 namespace ncemu {
 
-void check_inside(std::string_view mnemonic, std::string_view name, const AccessPattern& pattern,
-                  const State& state) {
+Extent check_inside(std::string_view mnemonic, std::string_view name, const AccessPattern& pattern,
+                    const State& state) {
   ensure(!pattern.index.present(), "an instruction's registers are resolved before it executes");
   if (pattern.space == Space::hbm) {
     throw Fault(FaultKind::program, "", "{}: {} is in HBM, expected SBUF or PSUM", mnemonic, name);
@@ -27,6 +27,7 @@ void check_inside(std::string_view mnemonic, std::string_view name, const Access
     throw Fault(FaultKind::program, "", "{}: {} takes bytes {}-{} of each partition, {} has {}", mnemonic,
                 name, e.begin, e.end - 1, ncemu::name(pattern.space), memory.partition_bytes());
   }
+  return e;
 }
 
 void check_inside(std::string_view mnemonic, std::string_view name, const HbmPattern& pattern,
@@ -43,10 +44,10 @@ void check_inside(std::string_view mnemonic, std::string_view name, const HbmPat
 
 Operand::Operand(std::string_view mnemonic, std::string_view name, const AccessPattern& pattern, State& state)
     : pattern_(&pattern), name_(name), walk_(pattern) {
-  check_inside(mnemonic, name, pattern, state);
+  const Extent e = check_inside(mnemonic, name, pattern, state);
   OnChipMemory& memory = pattern.space == Space::sbuf ? state.sbuf : state.psum;
-  row_bytes_ = memory.partition_bytes();
-  base_ = memory.row(pattern.partition);
+  row_bytes_ = memory.stride();
+  base_ = memory.row(pattern.partition, e.begin, e.end);
   rounding_ = state.stochastic_rounding ? &*state.stochastic_rounding : nullptr;
 }
 
@@ -123,9 +124,11 @@ void leave_groups(const AccessPattern& dst, State& state) {
   if (dst.space != Space::psum) return;
   const detail::Runs runs = detail::runs(dst);
   for (int lane = 0; lane < dst.partitions; ++lane) {
-    std::uint32_t* stamps = state.groups.row(static_cast<std::uint32_t>(dst.partition + lane));
+    const auto partition = static_cast<std::uint32_t>(dst.partition + lane);
     auto clear = [&](std::int64_t offset, std::int64_t length) {
-      std::fill(stamps + offset / 4, stamps + (offset + length + 3) / 4, 0U);
+      const auto first = static_cast<std::uint32_t>(offset / 4);
+      state.groups.stamp({partition, first, static_cast<std::uint32_t>((offset + length + 3) / 4) - first},
+                         0);
     };
     detail::walk(runs, runs.rank, runs.offset, clear);
   }

@@ -87,9 +87,10 @@ class Operand {
   const StochasticRounding* rounding_;  // null: to nearest even
 };
 
-// Not empty and inside its memory or tensor. Throws Fault(program) naming `mnemonic` and `name`.
-void check_inside(std::string_view mnemonic, std::string_view name, const AccessPattern& pattern,
-                  const State& state);
+// Not empty and inside its memory or tensor. Throws Fault(program) naming `mnemonic` and `name`. The bytes it
+// takes of each partition.
+Extent check_inside(std::string_view mnemonic, std::string_view name, const AccessPattern& pattern,
+                    const State& state);
 void check_inside(std::string_view mnemonic, std::string_view name, const HbmPattern& pattern,
                   const State& state);
 

@@ -23,6 +23,11 @@ void check_single(std::string_view mnemonic, std::string_view name, const Patter
               elements);
 }
 
+template <typename Memory>
+auto* row(Memory& memory, const AccessPattern& single, std::size_t size) {
+  return memory.row(single.partition, single.offset, single.offset + static_cast<std::int64_t>(size));
+}
+
 std::uint32_t widen(DType type, std::uint32_t bits) {
   if (type == DType::i8) return static_cast<std::uint32_t>(static_cast<std::int8_t>(bits));
   if (type == DType::i16) return static_cast<std::uint32_t>(static_cast<std::int16_t>(bits));
@@ -46,7 +51,7 @@ std::uint32_t load_element(const MemoryOperand& operand, const State& state) {
         const auto size = static_cast<std::size_t>(size_of(pattern.dtype));
         if constexpr (std::is_same_v<std::decay_t<decltype(pattern)>, AccessPattern>) {
           const OnChipMemory& memory = pattern.space == Space::sbuf ? state.sbuf : state.psum;
-          std::memcpy(&bits, memory.row(pattern.partition) + pattern.offset, size);
+          std::memcpy(&bits, row(memory, pattern, size) + pattern.offset, size);
         } else {
           state.hbm.read(pattern.tensor, pattern.offset * size_of(pattern.dtype),
                          {reinterpret_cast<std::byte*>(&bits), size});
@@ -63,7 +68,7 @@ void store_element(const MemoryOperand& operand, std::uint32_t bits, State& stat
         const auto size = static_cast<std::size_t>(size_of(pattern.dtype));
         if constexpr (std::is_same_v<std::decay_t<decltype(pattern)>, AccessPattern>) {
           OnChipMemory& memory = pattern.space == Space::sbuf ? state.sbuf : state.psum;
-          std::memcpy(memory.row(pattern.partition) + pattern.offset, &bits, size);
+          std::memcpy(row(memory, pattern, size) + pattern.offset, &bits, size);
           leave_groups(pattern, state);
         } else {
           state.hbm.write(pattern.tensor, pattern.offset * size_of(pattern.dtype),

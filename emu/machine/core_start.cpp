@@ -132,9 +132,11 @@ void Core::write(std::uint32_t address, std::uint32_t data, std::uint32_t index,
   if (!state_) return;
   const auto& word = std::get<MemoryWord>(target);
   OnChipMemory& memory = word.space == Space::sbuf ? state_->sbuf : state_->psum;
-  std::memcpy(memory.row(word.partition) + word.offset, &data, sizeof data);
+  std::memcpy(memory.row(word.partition, word.offset, word.offset + sizeof data) + word.offset, &data,
+              sizeof data);
   // Written by another hand than the tensor engine's: the word belongs to no accumulation group any more.
-  if (word.space == Space::psum) state_->groups.at(word.partition, word.offset / sizeof data) = 0;
+  if (word.space == Space::psum)
+    state_->groups.stamp({word.partition, static_cast<std::uint32_t>(word.offset / sizeof data), 1}, 0);
 }
 
 void Core::start_transfer(EngineCore& engine, const Instruction& instruction, std::uint32_t index) {

@@ -60,10 +60,18 @@ void check_shape(std::size_t k, std::size_t m, std::size_t n) {
   on_every_target([&] {
     // A guard behind the result: the last tile must not write past it.
     std::vector<float> found(m * n + 64, 12345.0F);
-    matmul_sum(stationary.data(), moving.data(), k, m, n, found.data());
+    matmul_sum({stationary.data(), m}, {moving.data(), n}, {k, m, n}, {found.data(), n});
     for (std::size_t i = m * n; i < found.size(); ++i) REQUIRE(found[i] == 12345.0F);
     found.resize(m * n);
     REQUIRE(same_bits(found, expected));
+
+    // Added to a part of a wider matrix, whose other columns stay.
+    const std::size_t stride = n + 5;
+    const std::vector<float> before = wide_values(m * stride, 3);
+    std::vector<float> sums = before, wanted = before;
+    for (std::size_t i = 0; i < m * n; ++i) wanted[i / n * stride + i % n] += expected[i];
+    matmul_add({stationary.data(), m}, {moving.data(), n}, {k, m, n}, {sums.data(), stride});
+    REQUIRE(same_bits(sums, wanted));
   });
 }
 
@@ -96,7 +104,7 @@ TEST_CASE("products are not rounded before they are added") {
   const std::vector<float> stationary = {-1.0F, 1.0F + 0x1p-12F}, moving = {1.0F + 0x1p-11F, 1.0F + 0x1p-12F};
   on_every_target([&] {
     float result = 0;
-    matmul_sum(stationary.data(), moving.data(), 2, 1, 1, &result);
+    matmul_sum({stationary.data(), 1}, {moving.data(), 1}, {2, 1, 1}, {&result, 1});
     CHECK(result == 0x1p-24F);
   });
 }
@@ -113,7 +121,7 @@ TEST_CASE("infinities and NaNs spread to their own results only, as the canonica
   CHECK(expected[4 * 50 + 8] == 1.0F);
   on_every_target([&] {
     std::vector<float> found(20 * 50);
-    matmul_sum(stationary.data(), moving.data(), 128, 20, 50, found.data());
+    matmul_sum({stationary.data(), 20}, {moving.data(), 50}, {128, 20, 50}, {found.data(), 50});
     CHECK(same_bits(found, expected));
     CHECK(std::bit_cast<std::uint32_t>(found[0 * 50 + 40]) == 0x7FC00000U);
   });
@@ -123,7 +131,7 @@ TEST_CASE("subnormal products and sums are kept") {
   const std::vector<float> stationary = {0x1p-100F, 0x1p-100F}, moving = {0x1p-40F, 0x1p-45F};
   on_every_target([&] {
     float result = 0;
-    matmul_sum(stationary.data(), moving.data(), 2, 1, 1, &result);
+    matmul_sum({stationary.data(), 1}, {moving.data(), 1}, {2, 1, 1}, {&result, 1});
     CHECK(result == 0x1p-140F + 0x1p-145F);
   });
 }

@@ -21,6 +21,8 @@ Tensor tensor(TensorKind kind, std::int64_t bytes) {
   return t;
 }
 
+constexpr auto page = static_cast<std::int64_t>(HbmMemory::page_bytes);
+
 std::vector<std::byte> numbered(std::size_t count) {
   std::vector<std::byte> bytes(count);
   for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>(i * 7 % 251);
@@ -34,19 +36,19 @@ TEST_CASE("every byte of a new state is 0xFF, in SBUF, PSUM and HBM") {
   program.tensors.push_back(tensor(TensorKind::output, 3'000'000));
   const State state(program);
   const auto untouched = [](std::byte b) { return b == std::byte{0xFF}; };
-  CHECK(std::ranges::all_of(state.sbuf.bytes(), untouched));
-  CHECK(std::ranges::all_of(state.psum.bytes(), untouched));
-  CHECK(state.psum.bytes().size() == 128 * 16 * 1024);
+  CHECK(std::ranges::all_of(state.sbuf.contents(), untouched));
+  CHECK(std::ranges::all_of(state.psum.contents(), untouched));
+  CHECK(state.psum.contents().size() == 128 * 16 * 1024);
   std::vector<std::byte> all(3'000'000);
   state.hbm.read(0, 0, all);
   CHECK(std::ranges::all_of(all, untouched));
 }
 
 TEST_CASE("what is written to HBM across pages reads back, and its neighbours stay untouched") {
-  const std::int64_t size = 3 * (1 << 20) + 17;
+  const std::int64_t size = 3 * page + 17;
   HbmMemory hbm({tensor(TensorKind::scratch, 5), tensor(TensorKind::scratch, size)});
-  const auto bytes = numbered(2 * (1 << 20) + 5);
-  const std::int64_t at = (1 << 20) - 2;
+  const auto bytes = numbered(2 * page + 5);
+  const std::int64_t at = page - 2;
   hbm.write(1, at, bytes);
   std::vector<std::byte> all(static_cast<std::size_t>(size));
   hbm.read(1, 0, all);
@@ -60,11 +62,11 @@ TEST_CASE("what is written to HBM across pages reads back, and its neighbours st
 }
 
 TEST_CASE("a view of HBM ends with its page and with its tensor") {
-  const std::int64_t size = (1 << 20) + 100;
+  const std::int64_t size = page + 100;
   HbmMemory hbm({tensor(TensorKind::scratch, size)});
-  CHECK(hbm.view(0, (1 << 20) - 10, 50).size() == 10);
-  CHECK(hbm.edit(0, 1 << 20, 100).size() == 100);
-  CHECK_THROWS_AS(hbm.view(0, 1 << 20, 101), Fault);
+  CHECK(hbm.view(0, page - 10, 50).size() == 10);
+  CHECK(hbm.edit(0, page, 100).size() == 100);
+  CHECK_THROWS_AS(hbm.view(0, page, 101), Fault);
   CHECK_THROWS_AS(hbm.view(0, -1, 1), Fault);
 }
 

@@ -65,8 +65,8 @@ struct Plain {
   std::size_t sbuf_row, psum_row;
 
   explicit Plain(const State& s)
-      : sbuf(s.sbuf.bytes().begin(), s.sbuf.bytes().end()),
-        psum(s.psum.bytes().begin(), s.psum.bytes().end()),
+      : sbuf(s.sbuf.contents()),
+        psum(s.psum.contents()),
         sbuf_row(s.sbuf.partition_bytes()),
         psum_row(s.psum.partition_bytes()) {}
 
@@ -91,10 +91,15 @@ struct Plain {
     set_bits(p, lane, i, to_bits(p.dtype, v));
   }
 
-  // Every byte of both memories.
-  bool equals(const State& s) const {
-    return std::ranges::equal(sbuf, s.sbuf.bytes()) && std::ranges::equal(psum, s.psum.bytes());
+  static bool same(const std::vector<std::byte>& bytes, std::size_t row, const OnChipMemory& memory) {
+    for (std::uint32_t p = 0; p < memory.partitions(); ++p) {
+      if (!std::equal(memory.row(p), memory.row(p) + row, bytes.data() + p * row)) return false;
+    }
+    return true;
   }
+
+  // Every byte of both memories.
+  bool equals(const State& s) const { return same(sbuf, sbuf_row, s.sbuf) && same(psum, psum_row, s.psum); }
 };
 
 // Element access to a State, by the same formula.

@@ -46,11 +46,14 @@ void fill(State& state, const Program& program, std::uint64_t seed) {
 // Empty: the same; else where the first difference is.
 std::string difference(const State& a, const State& b, const Program& program) {
   const auto differ = [](const OnChipMemory& x, const OnChipMemory& y, const char* name) -> std::string {
-    const auto at = std::mismatch(x.bytes().begin(), x.bytes().end(), y.bytes().begin());
-    if (at.first == x.bytes().end()) return {};
-    const auto offset = static_cast<std::uint32_t>(at.first - x.bytes().begin());
-    return std::string(name) + " partition " + std::to_string(offset / x.partition_bytes()) + " byte " +
-           std::to_string(offset % x.partition_bytes());
+    for (std::uint32_t p = 0; p < x.partitions(); ++p) {
+      const std::byte* const end = x.row(p) + x.partition_bytes();
+      const auto at = std::mismatch(x.row(p), end, y.row(p));
+      if (at.first == end) continue;
+      return std::string(name) + " partition " + std::to_string(p) + " byte " +
+             std::to_string(at.first - x.row(p));
+    }
+    return {};
   };
   std::string text = differ(a.sbuf, b.sbuf, "sbuf");
   if (text.empty()) text = differ(a.psum, b.psum, "psum");
