@@ -40,9 +40,9 @@ struct DataEvent {
     bank_shared,      // matmul went on with a group while a newer one was opened in the same bank
     outside_domain,   // an activation function's input outside its valid range (datasheet 5.3)
   } kind = Kind::joined_no_group;
-  int partition = 0;         // of the destination: the first element concerned
-  std::int64_t element = 0;  // in stream order within the partition
-  float value = 0;           // the input, for outside_domain
+  int partition = 0;             // of the destination: the first element concerned
+  std::int64_t element = 0;      // in stream order within the partition
+  std::optional<float> value{};  // the input, for outside_domain
 };
 
 struct State {

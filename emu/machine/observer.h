@@ -4,6 +4,7 @@
 // as long as the call.
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "emu/timing/cost.h"
@@ -72,7 +73,7 @@ struct NumericEvent {
   std::string_view what;                     // "an input outside the function's range"
   int partition = 0;                         // the first element concerned
   std::int64_t element = 0;                  // in stream order within the partition
-  float value = 0;
+  std::optional<float> value{};              // of that element, where it says something
 };
 
 class Observer {

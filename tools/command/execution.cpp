@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 
 #include "emu/data/state.h"
 #include "isa/fault.h"
@@ -36,13 +37,15 @@ class ValueWarnings : public Observer {
     if (seen.times++ > 0) return;
     seen.partition = event.partition;
     seen.element = event.element;
+    seen.value = event.value;
   }
 
   std::vector<std::string> texts() const {
     std::vector<std::string> all;
     for (const auto& [key, seen] : seen_) {
-      all.push_back(fmt::format("{}: warning: {} (first at partition {}, element {}{})", key.first,
-                                key.second, seen.partition, seen.element,
+      all.push_back(fmt::format("{}: warning: {}{} (first at partition {}, element {}{})", key.first,
+                                key.second, seen.value ? fmt::format(": {}", *seen.value) : "",
+                                seen.partition, seen.element,
                                 seen.times > 1 ? fmt::format("; {} times", seen.times) : ""));
     }
     return all;
@@ -53,6 +56,7 @@ class ValueWarnings : public Observer {
     std::uint64_t times = 0;
     int partition = 0;
     std::int64_t element = 0;
+    std::optional<float> value;
   };
   const Program& program_;
   std::map<std::pair<std::string, std::string>, Seen> seen_;

@@ -580,7 +580,27 @@ TEST_CASE("stochastic rounding rounds both ways, repeats with its seed and tells
   CHECK((bits("nearest.npy") == std::vector<std::uint16_t>(128 * 64, 0x3F80)));
 }
 
-TEST_CASE("C57: overlapping live tiles run, the second's value is read, and the run counts as failed") {
+TEST_CASE("an input outside a function's range is a warning at its line, once, with the value") {
+  write_source("range.nca",
+               ".output y : f32[128, 4]\n"
+               ".sbuf x : f32[128, 4]\n"
+               "memset x, value = 1.0\n"
+               "memset x[:, 3:4], value = 9.0\n"
+               ".loop r = 0 .. 5\n"
+               "  activation x, x, func = sin\n"
+               "  memset x[:, 3:4], value = 9.0\n"
+               ".end\n"
+               "activation x[:, 0:3], x[:, 0:3], func = sin\n"
+               "dma_copy y, x\n");
+  const Outcome o = ncemu_run("run range.nca");
+  CHECK(o.code == 0);
+  CHECK(
+      o.says("range.nca:6:3: warning: an input outside the function's valid range: 9 "
+             "(first at partition 0, element 3; 5 times)"));
+  CHECK_FALSE(o.says("range.nca:9"));
+}
+
+TEST_CASE("overlapping live tiles run, the second's value is read, and the run counts as failed") {
   write_source("overlap.nca",
                ".output y : f32[128, 8]\n"
                ".sbuf first : f32[128, 8] @ offset = 64\n"
