@@ -99,7 +99,21 @@ void static_addresses(Context& c) {
 
 void software_issuer(Context& c) {
   if (route(c.instruction.operands).mode != DgeMode::software || c.engine == Engine::gpsimd) return;
-  c.broken("mode", "is software, but the issuer is {}", name(c.engine));
+  // Nobody need have written the mode: addresses of the run choose it.
+  std::string_view at_run_time;
+  for_each_side(c.instruction.operands, [&](std::string_view name, const MemoryOperand& m, Role) {
+    if (at_run_time.empty() && moves(m)) at_run_time = name;
+  });
+  const auto* copy = std::get_if<DmaCopy>(&c.instruction.operands);
+  if (copy != nullptr && has_index(*copy)) {
+    c.broken("mode", "is software, as an index chooses the rows, but the issuer is {}", name(c.engine));
+  } else if (!at_run_time.empty()) {
+    c.broken("mode",
+             "is software (the default where a register moves an operand, here {}), but the issuer is {}",
+             at_run_time, name(c.engine));
+  } else {
+    c.broken("mode", "is software, but the issuer is {}", name(c.engine));
+  }
 }
 
 void hardware_generation(Context& c) {

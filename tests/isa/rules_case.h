@@ -41,6 +41,11 @@ inline HbmPattern row(std::int64_t offset, std::uint32_t n, DType dtype = DType:
   return p;
 }
 
+inline HbmPattern indexed(HbmPattern p) {
+  p.index = Register{1};
+  p.index_step = 1;
+  return p;
+}
 inline HbmPattern of_input(HbmPattern p) {
   p.tensor = 1;
   return p;

@@ -250,6 +250,11 @@ std::vector<Case> common_cases() {
        "is indexed by a register, expected mode = software or hardware"},
       {"issued by gpsimd", "trn1", Y, Opcode::dma_copy, DmaCopy{sbuf(1), row(0, 512), 0, DgeMode::software},
        "mode", "is software, but the issuer is sync"},
+      {"issued by gpsimd", "trn1", S, Opcode::dma_copy,
+       DmaCopy{sbuf(1), indexed(row(0, 512)), 0, DgeMode::software}, "mode",
+       "is software (the default where a register moves an operand, here src), but the issuer is scalar"},
+      {"issued by gpsimd", "trn1", Y, Opcode::dma_copy, gather([](DmaCopy&) {}), "mode",
+       "is software, as an index chooses the rows, but the issuer is sync"},
       {"Mode hardware exists", "trn1", Y, Opcode::dma_copy,
        DmaCopy{sbuf(1), row(0, 512), 0, DgeMode::hardware}, "mode",
        "is hardware, which NeuronCore-v2 does not have"},
@@ -446,7 +451,7 @@ TEST_CASE("semaphores are those of the target, and so are their values") {
   CHECK(v[3].message == "has the value 1001, a semaphore reaches 1000 at most");
 }
 
-TEST_CASE("C33: partitions start at 0, 32, 64 or 96 as their number allows") {
+TEST_CASE("partitions start at 0, 32, 64 or 96 as their number allows") {
   const auto starts = [](int partition, int partitions) {
     const AccessPattern p = tile(Space::sbuf, DType::f32, partition, partitions, 0, {{1, 4}});
     return check(Opcode::tensor_copy, Unary{p, p}, Engine::vector).empty();
@@ -464,7 +469,7 @@ TEST_CASE("C33: partitions start at 0, 32, 64 or 96 as their number allows") {
   }
 }
 
-TEST_CASE("C39: an operand of more than 128 partitions is an error at that operand, with the limit") {
+TEST_CASE("an operand of more than 128 partitions is an error at that operand, with the limit") {
   // The field has 8 bits; 256 is refused where views are lowered.
   const auto v = check(Opcode::tensor_copy, Unary{sbuf(128), sbuf(200)}, Engine::vector);
   REQUIRE_FALSE(v.empty());
