@@ -91,7 +91,6 @@ TEST_CASE("conversions give the datasheet's vectors") {
 }
 
 TEST_CASE("integers round to nearest even and saturate") {
-  // Case C01.
   const float values[] = {0.5F, 1.5F, 2.5F, -0.5F, -1.5F, 126.5F, 300.0F, -300.0F, 1e10F};
   const int as_i8[] = {0, 2, 2, 0, -2, 126, 127, -128, 127};
   const std::int64_t as_i32[] = {0, 2, 2, 0, -2, 126, 300, -300, 2147483647};

@@ -137,7 +137,7 @@ TEST_CASE("a ninth bank is an error that names needed, available and the largest
   CHECK(contains(text, "tile 'small' takes 10240 bytes"));
 }
 
-TEST_CASE("C55: three tiles that do not fit together fail with needed, available and the largest lines") {
+TEST_CASE("three tiles that do not fit together fail with needed, available and the largest lines") {
   Builder b = trn1();
   const std::int64_t sizes[] = {98568, 98568, 888};
   for (std::uint32_t i = 0; i < 3; ++i) {
@@ -155,7 +155,7 @@ TEST_CASE("C55: three tiles that do not fit together fail with needed, available
   CHECK(contains(text, "tile 't2' takes 896 bytes"));
 }
 
-TEST_CASE("C57: explicit tiles that overlap while both live are a warning naming both with lines") {
+TEST_CASE("explicit tiles that overlap while both live are a warning naming both with lines") {
   Builder b = trn1();
   b.at("c57.nca", 5);
   b.tile(at(sbuf("first", 128), 0, 4096));

@@ -112,7 +112,7 @@ TEST_CASE("the fp32 GEMM is the plain loop to the bit") {
 }
 
 TEST_CASE("an fp32 GEMM takes more than three bf16 GEMMs of the same shape") {
-  // Case C73: splitting an operand in three bf16 parts would be cheaper.
+  // Splitting an operand in three bf16 parts would be cheaper.
   const Params params = {{"M", "512"}, {"K", "512"}, {"N", "1024"}};
   RunOptions options;
   options.mode = Mode::timing_only;

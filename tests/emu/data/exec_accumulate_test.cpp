@@ -74,7 +74,7 @@ TEST_CASE("tensor_scalar_reduce writes what it reduces, and reduces in stream or
 }
 
 TEST_CASE("a plain instruction between two halves of a reduction leaves the accumulator alone") {
-  // C13, for the vector engine: idle leaves the registers (datasheet 6.6 lets the hardware change them).
+  // On the vector engine: idle leaves the registers (datasheet 6.6 lets the hardware change them).
   State s(small_program());
   const auto src = sbuf(DType::f32, 128, 0, 4), dst = sbuf(DType::f32, 128, 64, 4);
   const auto sum = sbuf(DType::f32, 128, 128, 1);

@@ -156,7 +156,7 @@ TEST_CASE("a transfer moves or casts every element in order, between all memorie
   }
 }
 
-TEST_CASE("a casting transfer goes through fp32; a plain one keeps every bit") {  // C27
+TEST_CASE("a casting transfer goes through fp32; a plain one keeps every bit") {
   State s(program_with_tensors());
   const auto i32 = sbuf(DType::i32, 1, 0, 1), f32 = sbuf(DType::f32, 1, 64, 1),
              back = sbuf(DType::i32, 1, 128, 1);
@@ -174,7 +174,7 @@ TEST_CASE("a casting transfer goes through fp32; a plain one keeps every bit") {
   CHECK(bits(s, back, 0, 0) == 16777217);
 }
 
-TEST_CASE("a (128, 512) tensor is loaded into [:, m, :] of a (128, 2, 512) tile") {  // C35
+TEST_CASE("a (128, 512) tensor is loaded into [:, m, :] of a (128, 2, 512) tile") {
   Random r(42);
   State s(program_with_tensors());
   fill_everything(s, r, true);

@@ -105,7 +105,7 @@ TEST_CASE("multiply and add are two roundings, not one") {
   CHECK(value(s, p, 0, 0) == 0);  // fused it would be 2^-24
 }
 
-TEST_CASE("an activation without accumulation leaves the accumulators of the one before alone") {  // C13
+TEST_CASE("an activation without accumulation leaves the accumulators of the one before alone") {
   State s(small_program());
   const auto a = sbuf(DType::f32, 128, 0, 10), b = sbuf(DType::f32, 128, 64, 10),
              out = sbuf(DType::f32, 128, 128, 10);
@@ -167,7 +167,7 @@ TEST_CASE("accumulators belong to partitions: two halves are read together") {
     REQUIRE(sums[static_cast<std::size_t>(lane)] == static_cast<float>(4 * lane));
 }
 
-TEST_CASE("exp over slices of a reshaped tile is exp everywhere, for every batch count") {  // C17
+TEST_CASE("exp over slices of a reshaped tile is exp everywhere, for every batch count") {
   State s(small_program());
   load_table(s, TableSet::exp_log);
   for (int batches = 1; batches <= 20; ++batches) {

@@ -57,8 +57,7 @@ TEST_CASE("max8 is the head of the sorted row, NaN last") {
   }
 }
 
-TEST_CASE(
-    "find_index8 gives successive places of equal values, and all ones where there is none") {  // A.1, C03
+TEST_CASE("find_index8 gives successive places of equal values, and all ones where there is none") {
   State s(small_program());
   const auto index = sbuf(DType::u32, 128, 512, 8);
   const auto find = [&](const std::vector<float>& data, const std::vector<float>& values) {

@@ -82,7 +82,7 @@ TEST_CASE("a sum over several instructions adds groups of 128 k, one rounding ea
   CHECK(matrix(s, c) == gemm(at, b, k, m, n));
 }
 
-TEST_CASE("per element the first write of a group overwrites, in a fresh bank and in a used one") {  // C05
+TEST_CASE("per element the first write of a group overwrites, in a fresh bank and in a used one") {
   State s(small_program());
   const auto stationary = sbuf(DType::bf16, 128, 0, 128), moving = sbuf(DType::bf16, 128, 1024, 4);
   fill(s, stationary, ones);
@@ -175,7 +175,7 @@ TEST_CASE("a write by another engine takes the words it touches out of their gro
   }
 }
 
-TEST_CASE("a moving tile of (128, 4, 32) gives the flattened product in a (64, 4, 32) destination") {  // C07
+TEST_CASE("a moving tile of (128, 4, 32) gives the flattened product in a (64, 4, 32) destination") {
   Random r(23);
   State s(small_program());
   const auto stationary = sbuf(DType::f32, 128, 0, 64);

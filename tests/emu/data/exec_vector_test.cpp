@@ -74,7 +74,7 @@ PointerOperand pointer(const AccessPattern& p) { return {p.space, p.dtype, p.par
 
 }  // namespace
 
-TEST_CASE("a row of halves and large values rounds to even and saturates as int8 and int32") {  // C01
+TEST_CASE("a row of halves and large values rounds to even and saturates as int8 and int32") {
   State s(small_program());
   const std::vector<float> in = {0.5F, 1.5F, 2.5F, -0.5F, -1.5F, 126.5F, 300, -300, 1e10F};
   const AccessPattern src = sbuf(DType::f32, 128, 0, 9);
@@ -321,7 +321,7 @@ TEST_CASE("32-bit integer sums and products are exact and wrap on gpsimd, and go
   CHECK(bits(s, c, 0, 0) == 16777216);
 }
 
-TEST_CASE("tensor_reduce takes the axes it names, as numpy does over the same axes") {  // C15
+TEST_CASE("tensor_reduce takes the axes it names, as numpy does over the same axes") {
   State s(small_program());
   const auto src = pattern(Space::sbuf, DType::f32, 0, 128, 0, {{12, 2}, {4, 3}, {1, 4}});
   fill(s, src, [](int lane, std::int64_t i) { return static_cast<float>(i + lane); });
@@ -415,7 +415,7 @@ TEST_CASE("reciprocal is IEEE division, at zero and infinity too") {
   CHECK(row(s, p) == std::vector<float>{inf, -inf, 0});
 }
 
-TEST_CASE("an int8 tile of 100 multiplied by 0.99 falls by one a round and sticks at 50") {  // C29
+TEST_CASE("an int8 tile of 100 multiplied by 0.99 falls by one a round and sticks at 50") {
   State s(small_program());
   const auto p = sbuf(DType::i8, 128, 0, 8);
   run(s, Opcode::memset, Memset{p, 100}, Engine::vector);

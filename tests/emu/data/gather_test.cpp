@@ -30,7 +30,7 @@ TEST_CASE("n_gather takes each lane's elements by that lane's indices") {
   CHECK(row(s, dst, 1) == std::vector<float>{11, 12, 13});
 }
 
-TEST_CASE("gathers move the bits of integers that fp32 cannot hold") {  // C09
+TEST_CASE("gathers move the bits of integers that fp32 cannot hold") {
   State s(small_program());
   const auto src = sbuf(DType::i32, 16, 0, 2), dst = sbuf(DType::i32, 16, 128, 2);
   const auto wide = sbuf(DType::u32, 16, 256, 2), narrow = sbuf(DType::u16, 16, 512, 1);
@@ -49,7 +49,7 @@ TEST_CASE("gathers move the bits of integers that fp32 cannot hold") {  // C09
   CHECK(bits(s, dst, 7, 1) == 16777217);
 }
 
-TEST_CASE("an index outside the source is told with its place and the source's size") {  // C09
+TEST_CASE("an index outside the source is told with its place and the source's size") {
   State s(small_program());
   const auto src = pattern(Space::sbuf, DType::f32, 32, 16, 0, {{1, 10}});
   const auto wide = pattern(Space::sbuf, DType::u32, 32, 16, 256, {{1, 3}});

@@ -131,7 +131,7 @@ TEST_CASE("an indexed transfer moves, casts or adds the rows that are inside, an
   }
 }
 
-TEST_CASE("C09: a gather of integers keeps every bit, and skips the row past the end") {
+TEST_CASE("a gather of integers keeps every bit, and skips the row past the end") {
   State s = state_with_tensor(DType::i32);
   const std::int32_t values[] = {16777217, 2147483647, 5};
   s.hbm.write(0, 0, std::as_bytes(std::span(values)));

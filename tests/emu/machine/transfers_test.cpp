@@ -47,7 +47,7 @@ const std::map<std::string, Bytes> gather_inputs = {
 
 }  // namespace
 
-TEST_CASE("C09: bounds = skip leaves the destination of the row past the end alone, on both generations") {
+TEST_CASE("bounds = skip leaves the destination of the row past the end alone, on both generations") {
   for (const char* machine : {"trn1", "trn2"}) {
     const KernelResult result = run_program(assembled(with_bounds("skip", machine)), gather_inputs, {});
     REQUIRE_MESSAGE(result.run.status == RunStatus::finished, result.run.message);
@@ -55,7 +55,7 @@ TEST_CASE("C09: bounds = skip leaves the destination of the row past the end alo
   }
 }
 
-TEST_CASE("C09: bounds = error ends the run with index, extent, partition and source line") {
+TEST_CASE("bounds = error ends the run with index, extent, partition and source line") {
   const KernelResult result = run_program(assembled(with_bounds("error", "trn1")), gather_inputs, {});
   CHECK(result.run.status == RunStatus::fault);
   CHECK_MESSAGE(result.run.message.find("rows.nca:9:") == 0, result.run.message);

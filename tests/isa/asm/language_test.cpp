@@ -320,7 +320,7 @@ TEST_CASE("rules and placement speak of the source's lines and macro calls") {
   CHECK(contains(text, "test.nca:5:1: note:"));
 }
 
-TEST_CASE("tiles that do not fit are an error with the declarations' lines (C55)") {
+TEST_CASE("tiles that do not fit are an error with the declarations' lines") {
   const std::string text = errors(
       ".sbuf a : u8[128, 98568]\n.sbuf b : u8[128, 98568]\n.sbuf c : u8[128, 888]\nmemset a\nmemset "
       "b\nmemset c\n");

@@ -67,7 +67,7 @@ TEST_CASE("what an index cannot do is said with the shapes") {
   CHECK(contains(error("dma_copy t, store, index = rows, bounds = clamp"), "clamp"));
 }
 
-TEST_CASE("C31: a transpose takes the dimensions as they are written") {
+TEST_CASE("a transpose takes the dimensions as they are written") {
   const std::string source = ".machine trn2\n.input a : bf16[16, 1, 1, 128]\n";
   CHECK(contains(errors(source + ".sbuf t : bf16[128, 1, 16]\ndma_transpose t, a"),
                  "destination bf16[128, 1, 16] has 3 dimensions, source bf16[16, 1, 1, 128] has 4"));

@@ -127,7 +127,7 @@ TEST_CASE("reductions keep the dimensions as they are written") {
   CHECK(reduce.src.dims[1] == dim(32, 4));
 }
 
-TEST_CASE("a DMA of a 2-D tensor into the middle of a 3-D tile needs no reshape (C35)") {
+TEST_CASE("a DMA of a 2-D tensor into the middle of a 3-D tile needs no reshape") {
   const Program p =
       assembled(".input x : f32[128, 512]\n.sbuf t : f32[128, 2, 512]\ndma_copy t[:, 1, :], x\n");
   CHECK(all_of(p, Opcode::dma_copy).size() == 1);
