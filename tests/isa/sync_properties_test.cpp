@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <random>
+#include <set>
 
 #include "isa/builder.h"
 #include "isa/place.h"
@@ -80,6 +81,51 @@ TEST_CASE("random straight-line programs: no legal timing exchanges two accesses
   MESSAGE(noticed, " of ", removed, " removed waits are noticed");
   CHECK(removed > 300);
   CHECK(noticed * 10 >= removed * 9);
+}
+
+TEST_CASE("random programs use every instruction of their generation that has data, and every mode of them") {
+  for (const std::string_view machine : {"trn1", "trn2"}) {
+    CAPTURE(machine);
+    test::RandomProgramOptions options;
+    options.target = test::small_target(machine);
+    std::set<Opcode> used;
+    int gathers = 0, scatters = 0, skips = 0, added = 0, at_run_time = 0, hardware = 0, tiles = 0,
+        double_rows = 0, transposed = 0;
+    for (std::uint64_t seed = 0; seed < 150; ++seed) {
+      const Program program = test::random_program(seed, options);
+      for (const Engine e : all_engines) {
+        for (const Instruction& i : program.stream(e)) {
+          used.insert(i.opcode);
+          if (const auto* copy = std::get_if<DmaCopy>(&i.operands)) {
+            const bool index = !std::holds_alternative<std::monostate>(copy->index);
+            const auto* to = std::get_if<HbmPattern>(&copy->dst);
+            const auto* from = std::get_if<HbmPattern>(&copy->src);
+            gathers += index && from != nullptr;
+            scatters += index && to != nullptr;
+            skips += copy->bounds == Bounds::skip;
+            added += copy->accumulate;
+            at_run_time +=
+                (to != nullptr && to->index.present()) || (from != nullptr && from->index.present());
+            hardware += copy->mode == DgeMode::hardware;
+          }
+          if (const auto* matmul = std::get_if<Matmul>(&i.operands)) {
+            tiles += matmul->tile_size != whole_array;
+            double_rows += matmul->double_row;
+            transposed += matmul->transpose;
+          }
+        }
+      }
+    }
+    for (const InstructionInfo& row : all_instructions()) {
+      const int generation = options.target.generation;
+      if (row.is_control() || row.engines(generation).empty()) continue;
+      CAPTURE(row.mnemonic);
+      CHECK(used.contains(row.opcode));
+    }
+    for (const int n : {gathers, scatters, skips, added, at_run_time, tiles, transposed}) CHECK(n > 10);
+    CHECK((machine == "trn1" || hardware > 10));
+    CHECK((machine == "trn1" || double_rows > 10));
+  }
 }
 
 TEST_CASE("a million instructions are synchronised in linear time") {

@@ -196,6 +196,7 @@ class Interpreter {
     count(i);
     try {
       const Instruction resolved = resolve(i, engine);
+      if (skipped_) return;
       if (!info(i.opcode).is_control()) {
         execute(resolved, engine, state_);
       } else {
@@ -287,6 +288,9 @@ class Interpreter {
   }
 
   Instruction resolve(Instruction i, Engine engine) {
+    const auto* copy = std::get_if<DmaCopy>(&i.operands);
+    may_skip_ = copy != nullptr && copy->bounds == Bounds::skip;
+    skipped_ = false;
     const auto field = [&](std::string_view, auto& value, Role) { resolve_field(value, engine); };
     if (auto* f = std::get_if<TensorScalar>(&i.operands)) {
       resolve_scalar(f->scalar0, is_bitvec(f->op0), engine);
@@ -321,6 +325,8 @@ class Interpreter {
       what = tile.name;
     }
     if (reach.begin + shift < allowed.begin || reach.end + shift > allowed.end) {
+      skipped_ = true;
+      if (may_skip_) return;
       throw Fault(FaultKind::program, "", "the index {} leads to bytes {}-{}, {} has {}-{}", value,
                   reach.begin + shift, reach.end + shift - 1, what, allowed.begin, allowed.end - 1);
     }
@@ -333,8 +339,16 @@ class Interpreter {
   }
   void resolve_field(HbmPattern& pattern, Engine engine) {
     if (!pattern.index.present()) return;
-    pattern.offset +=
-        std::int64_t{static_cast<std::int32_t>(reg(engine, pattern.index.number))} * pattern.index_step;
+    const std::int64_t value = static_cast<std::int32_t>(reg(engine, pattern.index.number));
+    pattern.offset += value * pattern.index_step;
+    const Extent reach = extent(pattern);
+    const Tensor& tensor = program_.tensors.at(pattern.tensor);
+    if (reach.begin < 0 || reach.end > tensor.bytes()) {
+      skipped_ = true;
+      if (may_skip_) return;
+      throw Fault(FaultKind::program, "", "the index {} leads to bytes {}-{}, {} has {}", value, reach.begin,
+                  reach.end - 1, tensor.name, tensor.bytes());
+    }
     pattern.index = Register{};
     pattern.index_step = 0;
   }
@@ -357,6 +371,7 @@ class Interpreter {
   std::vector<std::uint32_t> semaphores_;
   std::array<bool, engine_count> ended_{};
   std::uint64_t executed_ = 0;
+  bool may_skip_ = false, skipped_ = false;  // the instruction at work: a transfer that leads outside
 };
 
 }  // namespace
