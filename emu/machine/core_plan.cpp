@@ -55,10 +55,11 @@ void Core::fetch(EngineCore& engine) {
     options_.perturb(instruction, engine.engine, engine.cost);
   }
   if (prepared.kind == Prepared::Kind::transfer && clocked_) {
-    // Generation occupies the issuer; on gpsimd it is a program like any other (datasheet 7.7).
+    // Generation occupies the issuer; on gpsimd it is a program like any other, which has the engine but not
+    // the sequencer (datasheet 7.7).
     const DgeMode mode = route(instruction.operands).mode;
     engine.issue_cost = prepared.cost.interval;
-    engine.cost = {dma_.occupation(mode, prepared.described, engine.engine, engine.issue_cost), 0, 0};
+    engine.cost = {dma_.occupation(mode, prepared.described, engine.issue_cost), 0, 0};
   }
   engine.wait_value = instruction.wait.present()
                           ? wait_value(instruction.wait, engine.sequencer.registers(), machine_.target)

@@ -145,6 +145,8 @@ void Core::start_transfer(EngineCore& engine, const Instruction& instruction, st
   Transfer transfer{{engine.engine, true, at_work_.serial}, index, instruction.update};
   if (instruction.update.present()) increment_per_engine(instruction.update);  // a Fault here, not at its end
   DmaService::TransferId id = unclocked_transfers_++;
+  const Ticks next = now_ + engine.cost.interval;
+  Ticks busy_until = next;
   if (clocked_) {
     Ticks delay = 0;
     if (options_.perturb_transfer) options_.perturb_transfer(instruction, engine.engine, delay);
@@ -152,15 +154,16 @@ void Core::start_transfer(EngineCore& engine, const Instruction& instruction, st
         dma_.trigger(way, prepared.described, transfer, now_, engine.issue_cost, std::max<Ticks>(delay, 0));
     id = triggered.id;
     if (occupies_pipeline(instruction)) {
-      engine.busy_until = engine.timeline.start(instruction, engine.cost, now_).busy_until;
+      const Cost program{.interval = dma_.generation(way.mode, prepared.described)};
+      engine.busy_until = engine.timeline.start(instruction, program, now_).busy_until;
+      busy_until = std::max(next, engine.busy_until);
     }
   }
-  const Ticks next = now_ + engine.cost.interval;
   engine.next_control = engine.next_data = next;
-  last_end_ = std::max(last_end_, next);
+  last_end_ = std::max(last_end_, busy_until);
   if (!observers_.empty()) {
     observe_start(engine, instruction, index,
-                  {.start = now_, .busy_until = next, .read_done = next, .complete = next});
+                  {.start = now_, .busy_until = busy_until, .read_done = next, .complete = next});
     const TransferStarted event{engine.engine, index, at_work_.serial,
                                 &instruction,  id,    &dma_.work(prepared.described),
                                 way.queue,     now_};

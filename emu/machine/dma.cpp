@@ -103,9 +103,13 @@ Ticks DmaUnit::earliest_issue(Engine issuer, DgeMode mode, Ticks issue_cost) con
   return generator_free_[static_cast<std::size_t>(issuer)][static_cast<std::size_t>(mode)] - issue_cost;
 }
 
-Ticks DmaUnit::occupation(DgeMode mode, std::uint32_t described, Engine issuer, Ticks issue_cost) const {
-  if (!generation_blocks_issuer(mode, issuer)) return issue_cost;
-  return std::max(issue_cost, generation_time(mode, work(described), *machine_));
+Ticks DmaUnit::generation(DgeMode mode, std::uint32_t described) const {
+  return generation_time(mode, work(described), *machine_);
+}
+
+Ticks DmaUnit::occupation(DgeMode mode, std::uint32_t described, Ticks issue_cost) const {
+  if (!generation_blocks_issuer(mode)) return issue_cost;
+  return std::max(issue_cost, generation(mode, described));
 }
 
 DmaUnit::Triggered DmaUnit::trigger(const Route& route, std::uint32_t described, const Transfer& transfer,
@@ -115,10 +119,10 @@ DmaUnit::Triggered DmaUnit::trigger(const Route& route, std::uint32_t described,
   const Ticks taken = t + issue_cost;
   ensure(taken >= generator, "a trigger waits until its descriptor generator is free");
   ensure(route.queue < queue_ready_.size(), "a transfer names one of the DMA queues");
-  generator = taken + generation_time(route.mode, work(described), *machine_);
+  generator = taken + generation(route.mode, described);
 
   Triggered result;
-  result.occupied = occupation(route.mode, described, issuer, issue_cost);
+  result.occupied = occupation(route.mode, described, issue_cost);
   Ticks& ready = queue_ready_[route.queue];
   ready = std::max(ready, taken + trigger_latency(route.mode, *machine_) + delay);
   result.descriptors = ready;

@@ -50,7 +50,9 @@ class DmaUnit {
   Triggered trigger(const Route& route, std::uint32_t described, const Transfer& transfer, Ticks t,
                     Ticks issue_cost, Ticks delay);
   // How long the issuer is occupied by the trigger.
-  Ticks occupation(DgeMode mode, std::uint32_t described, Engine issuer, Ticks issue_cost) const;
+  Ticks occupation(DgeMode mode, std::uint32_t described, Ticks issue_cost) const;
+  // How long the generator is.
+  Ticks generation(DgeMode mode, std::uint32_t described) const;
 
   std::optional<Ticks> next_time() const { return service_.next_time(); }
   std::optional<DmaService::Event> pop() { return service_.pop(); }

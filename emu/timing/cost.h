@@ -21,6 +21,9 @@ struct Cost {
   Ticks interval = 0;  // II: the next instruction of the engine may start this much later
   Ticks stream = 0;    // S: read_done = start + stream
   Ticks latency = 0;   // L0: complete = start + latency + stream
+  // Results whose elements lie far apart: how long the memory takes for them, which may be longer than the
+  // stream, and by how much of that the engine runs ahead of it. 0: as fast as they come.
+  Ticks write = 0, write_ahead = 0;
 };
 // Compute and control instructions; a transfer's cost is that of its trigger's issue, the rest is the
 // business of DmaService. Takes the instruction as it stands in the program: resolving its registers

@@ -57,8 +57,10 @@ TransferWork transfer_work(const Operands& transfer, int generation);
 Ticks generation_time(DgeMode mode, const TransferWork& work, const MachineConfig& machine);
 Ticks trigger_latency(DgeMode mode, const MachineConfig& machine);
 Ticks transfer_done_latency(const MachineConfig& machine);
-// Software: the program on gpsimd. Hardware: sync waits for its block, scalar does not (datasheet 7.7).
-bool generation_blocks_issuer(DgeMode mode, Engine issuer);
+// The instruction takes as long as the generation: static transfers, whose doorbells the issuer rings itself,
+// and hardware generation (measured rows: 541 ns on sync, 571 ns on scalar). In software it is a program of
+// gpsimd, which has its engine but not its sequencer.
+bool generation_blocks_issuer(DgeMode mode);
 
 class DmaService {
  public:

@@ -72,8 +72,21 @@ Passage EngineTimeline::start(const Instruction& instruction, const Cost& cost, 
   ensure(start >= earliest_start(instruction, cost), "an instruction starts when its pipeline can take it");
   if (instruction.opcode == Opcode::load_stationary) return start_load(instruction, cost, start);
   if (instruction.opcode == Opcode::matmul) return start_matmul(instruction, cost, start);
+  if (cost.write > 0) return start_writing(cost, start);
   next_start_ = start + cost.interval;
   return pass(start, cost.interval, cost.stream, cost.latency);
+}
+
+// The engine waits until no more of its results are under way than the queue before the memory holds.
+Passage EngineTimeline::start_writing(const Cost& cost, Ticks start) {
+  written_ = std::max(written_, start) + cost.write;
+  const Ticks taken = written_ - cost.write_ahead - start;
+  const Ticks interval = std::max(cost.interval, taken);
+  next_start_ = start + interval;
+  Passage passage = pass(start, interval, std::max(cost.stream, taken), 0);
+  last_complete_ = std::max({last_complete_, start + cost.stream + cost.latency, written_ + cost.latency});
+  passage.complete = last_complete_;
+  return passage;
 }
 
 Passage EngineTimeline::start_load(const Instruction& instruction, const Cost& cost, Ticks start) {

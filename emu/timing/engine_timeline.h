@@ -34,6 +34,7 @@ class EngineTimeline {
  private:
   Passage start_load(const Instruction& instruction, const Cost& cost, Ticks start);
   Passage start_matmul(const Instruction& instruction, const Cost& cost, Ticks start);
+  Passage start_writing(const Cost& cost, Ticks start);
   Passage pass(Ticks start, Ticks interval, Ticks stream, Ticks latency);
 
   ClockGate gate_;
@@ -51,6 +52,7 @@ class EngineTimeline {
   Ticks last_read_done_ = 0;
   Ticks last_complete_ = 0;
   Ticks load_free_ = 0;  // the load path has taken the last load
+  Ticks written_ = 0;    // the memory has taken all results of instructions that write elements far apart
 
   struct Cell {
     Ticks next_matmul = 0;    // after the interval of the last one

@@ -24,8 +24,8 @@ constexpr const char* instruction_columns =
     "n_back_to_back,issue_interval_min_ns,issue_interval_p50_ns,repos\n";
 
 // One cycle of the vector engine of trn2 is 1000 / 960 ns.
-const std::vector<std::string> plain_vector = {"vector.l0=150", "vector.ii_gap=70", "vector.sbuf_other_k=0.5",
-                                               "vector.pair_sbuf_k=1"};
+const std::vector<std::string> plain_vector = {"vector.l0=150", "vector.ii_gap=70", "vector.pair_l0=0",
+                                               "vector.sbuf_other_k=0.5", "vector.pair_sbuf_k=1"};
 double vector_ns(double cycles) { return cycles * 1000 / 960; }
 
 Report of_instructions(const std::string& rows) {

@@ -286,6 +286,7 @@ std::vector<double> everything(const MachineConfig& m) {
       {Engine::vector, copy(sbuf(bf16, 512), psum(bf16, 512))},
       {Engine::vector, copy(sbuf(f32, 512, 5), sbuf(f32, 512))},
       {Engine::vector, copy(sbuf(f32, 512), sbuf(f32, 512, 5))},
+      {Engine::vector, copy(sbuf(bf16, 512, 9), sbuf(bf16, 512))},
       {Engine::vector, copy(indexed, sbuf(f32, 8))},
       {Engine::vector, copy(tile(Space::sbuf, f32, 16, 8), tile(Space::sbuf, f32, 16, 8))},
       {Engine::vector, copy(tile(Space::sbuf, f32, 100, 8), tile(Space::sbuf, f32, 100, 8))},
@@ -329,16 +330,26 @@ std::vector<double> everything(const MachineConfig& m) {
       {Engine::tensor, matmul(bf16, 8)},
       {Engine::tensor, matmul(bf16, 512)},
       {Engine::tensor, matmul(f32, 512)},
+      {Engine::tensor, matmul(bf16, 512, 31)},
       {Engine::sync, instruction(Opcode::nop)},
-      {Engine::sync, instruction(Opcode::compare_branch, CompareBranch{})},
       {Engine::sync, instruction(Opcode::register_load, RegisterLoad{.dst = {}, .src = AccessPattern{}})},
-      {Engine::sync, instruction(Opcode::register_load, RegisterLoad{.dst = {}, .src = HbmPattern{}})},
   };
   for (const auto& [engine, i] : instructions) {
     const Cost c = cost(i, engine, m);
     add(c.interval);
     add(c.stream);
     add(c.latency);
+    add(c.write);
+    add(c.write_ahead);
+  }
+  RegisterLoad from_hbm;
+  from_hbm.src = HbmPattern{};
+  for (const Engine e : all_engines) {
+    for (const Opcode opcode : {Opcode::event_semaphore, Opcode::semaphore_clear, Opcode::drain,
+                                Opcode::notify, Opcode::compare_branch, Opcode::write, Opcode::dma_copy}) {
+      add(cost(instruction(opcode, default_operands(opcode)), e, m).interval);
+    }
+    add(cost(instruction(Opcode::register_load, from_hbm), e, m).interval);
   }
   add(wake_up(Engine::scalar, Engine::scalar, m));
   add(wake_up(Engine::scalar, Engine::vector, m));
@@ -426,7 +437,8 @@ TEST_CASE("every timing key moves a number, in measured or in documented mode") 
     MachineConfig measured = builtin_machine(name);
     if (name == std::string_view("trn1")) {
       // Switches that are off there, with the keys behind them.
-      for (const char* on : {"gate.window=4096", "vector.few_lanes_saving=8", "scalar.few_lanes_saving=8"}) {
+      for (const char* on : {"gate.window=4096", "vector.few_lanes_saving=8", "scalar.few_lanes_saving=8",
+                             "vector.write_line_k=2", "tensor.few_columns_gap=8"}) {
         set_parameter(measured, on);
       }
     }
