@@ -80,16 +80,17 @@ Cases control_cases(const Csv& rows) {
       cases.push_back(not_expressed(id, group, "ns", *measured, "the instruction set has no " + opcode));
       continue;
     }
-    cases.push_back({.id = id,
-                     .group = group,
-                     .unit = "ns",
-                     .measured = *measured,
-                     .fit = Fit::none,
-                     .machine = machine,
-                     .predict = [what = found->opcode,
-                                 e = *engine](const MachineConfig& m) { return busy_of(what, e, m); },
-                     .reason = {},
-                     .sections = {"control", "dma", "fetch"}});
+    cases.push_back(
+        {.id = id,
+         .group = group,
+         .unit = "ns",
+         .measured = *measured,
+         .fit = Fit::none,
+         .machine = machine,
+         .predict = [what = found->opcode,
+                     e = *engine](const MachineConfig& m) { return busy_of(what, e, m); },
+         .reason = {},
+         .sections = {"control", "dma", "fetch", "tensor", "vector", "scalar", "gpsimd", "sync"}});
   }
   return cases;
 }

@@ -1,11 +1,15 @@
 // Instructions of the vector, scalar and gpsimd engines.
-//   duration   the latency of one instruction alone, against the median
+//   duration   the latency of an instruction, against the median
 //   interval   start to start of equal instructions, against the median; where the median is longer than the
 //              duration the stream was waiting for something else, and the minimum is compared; where that is
 //              longer too, no interval was back to back
+// Both are medians over a run of equal instructions as long as the row's runs: n instructions in n minus
+// n_back_to_back runs.
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
+#include "bench/accuracy/evaluate.h"
 #include "bench/accuracy/patterns.h"
 #include "bench/accuracy/replay.h"
 #include "bench/accuracy/rows.h"
@@ -164,20 +168,39 @@ class Reader {
   std::string why_;
 };
 
-double duration_of(const Described& d, const MachineConfig& machine) {
-  Streams streams(machine);
-  streams.add(d.engine, {d.instruction});
-  const Start start = replay(machine, streams.program()).starts[static_cast<std::size_t>(d.engine)].front();
-  return ns_from_ticks(machine, start.passage.complete - start.passage.start);
+// The mean length of the row's runs; one where it does not say.
+int run_length(const Csv& rows, std::size_t row) {
+  constexpr double longest = 64;
+  const double all = rows.number(row, "n").value_or(1);
+  const double close = rows.number(row, "n_back_to_back").value_or(0);
+  if (all <= close || close <= 0) return 1;
+  return static_cast<int>(std::lround(std::min(longest, all / (all - close))));
 }
 
-double interval_of(const Described& d, const MachineConfig& machine) {
-  constexpr int repeats = 8;
+struct Run {
+  Described described;
+  int length = 1;
+};
+
+std::vector<Start> starts_of(const Run& run, int at_least, const MachineConfig& machine) {
   Streams streams(machine);
-  streams.add(d.engine, {d.instruction}, repeats);
-  const Replay run = replay(machine, streams.program());
-  const std::vector<Start>& starts = run.starts[static_cast<std::size_t>(d.engine)];
-  return ns_from_ticks(machine, starts[repeats - 1].passage.start - starts[repeats - 2].passage.start);
+  streams.add(run.described.engine, {run.described.instruction}, std::max(at_least, run.length));
+  return replay(machine, streams.program()).starts[static_cast<std::size_t>(run.described.engine)];
+}
+
+double duration_of(const Run& run, const MachineConfig& machine) {
+  std::vector<double> all;
+  for (const Start& s : starts_of(run, 1, machine))
+    all.push_back(ns_from_ticks(machine, s.passage.complete - s.passage.start));
+  return quantile(all, 0.5);
+}
+
+double interval_of(const Run& run, const MachineConfig& machine) {
+  const std::vector<Start> starts = starts_of(run, 2, machine);
+  std::vector<double> all;
+  for (std::size_t i = 1; i < starts.size(); ++i)
+    all.push_back(ns_from_ticks(machine, starts[i].passage.start - starts[i - 1].passage.start));
+  return quantile(all, 0.5);
 }
 
 }  // namespace
@@ -202,16 +225,16 @@ Cases instruction_cases(const Csv& rows) {
         cases.push_back(not_expressed(id, group + what, "ns", measured, reading.why));
         return;
       }
-      cases.push_back(
-          {.id = id,
-           .group = group + what,
-           .unit = "ns",
-           .measured = measured,
-           .fit = Fit::constant,
-           .machine = machine,
-           .predict = [d = *reading.described, measure](const MachineConfig& m) { return measure(d, m); },
-           .reason = {},
-           .sections = {"vector", "scalar", "gpsimd", "stream"}});
+      cases.push_back({.id = id,
+                       .group = group + what,
+                       .unit = "ns",
+                       .measured = measured,
+                       .fit = Fit::constant,
+                       .machine = machine,
+                       .predict = [run = Run{*reading.described, run_length(rows, row)},
+                                   measure](const MachineConfig& m) { return measure(run, m); },
+                       .reason = {},
+                       .sections = {"vector", "scalar", "gpsimd", "stream"}});
     };
     add(" duration", *duration, duration_of);
     const std::optional<double> least = rows.number(row, "issue_interval_min_ns");

@@ -145,18 +145,22 @@ Cases all_cases(const std::string& directory, const std::string& kernels) {
   if (error) throw Fault(FaultKind::input, directory, "cannot be read: {}", error.message());
   if (files.empty()) throw Fault(FaultKind::input, directory, "holds no .csv file");
   std::sort(files.begin(), files.end());
+  std::vector<Csv> tables;
+  for (const std::filesystem::path& path : files) tables.push_back(Csv::read(path.string()));
+  const auto loads =
+      std::find_if(tables.begin(), tables.end(), [](const Csv& t) { return t.has("weights_ap"); });
   Cases cases;
-  for (const std::filesystem::path& path : files) {
-    const Csv rows = Csv::read(path.string());
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    const Csv& rows = tables[i];
     // By its columns: users name their files as they like.
     Cases found = rows.has("issue_interval_p50_ns") ? instruction_cases(rows)
-                  : rows.has("moving_ap")           ? matmul_cases(rows)
-                  : rows.has("weights_ap")          ? weight_load_cases(rows)
-                  : rows.has("load_window_ns")      ? window_cases(rows, kernels)
-                  : rows.has("kernel_window_us")    ? capture_cases(rows, kernels)
-                  : rows.has("item")                ? record_cases(rows, kernels)
-                  : rows.has("opcode")              ? control_cases(rows)
-                                                    : other_cases(rows, path.filename().string());
+                  : rows.has("moving_ap")      ? matmul_cases(rows, loads == tables.end() ? nullptr : &*loads)
+                  : rows.has("weights_ap")     ? weight_load_cases(rows)
+                  : rows.has("load_window_ns") ? window_cases(rows, kernels)
+                  : rows.has("kernel_window_us") ? capture_cases(rows, kernels)
+                  : rows.has("item")             ? record_cases(rows, kernels)
+                  : rows.has("opcode")           ? control_cases(rows)
+                                                 : other_cases(rows, files[i].filename().string());
     std::move(found.begin(), found.end(), std::back_inserter(cases));
   }
   return cases;

@@ -35,14 +35,15 @@ struct Replay {
   };
   std::vector<Increment> increments;  // of every engine's share, engines without data included
   Ticks total = 0;                    // the kernel window
+  Ticks shown_after = 0;              // from a visible increment to the end of its packet in a trace
 
   // Starts of one opcode on one engine.
   std::vector<Start> of(Engine engine, Opcode opcode) const;
   Ticks first_packet(bool into_hbm) const;  // its begin
-  // The last one's end, of loads or of stores, as a trace shows it: its data are there, its increment
-  // visible.
-  Ticks last_data(bool into_hbm) const;
-  Ticks window(bool into_hbm) const { return last_data(into_hbm) - first_packet(into_hbm); }
+  // The end of the last semaphore packet of loads or of stores, as a trace shows it: it begins when the data
+  // are there, and a trace gives it longer than it takes until the increment is visible.
+  Ticks last_packet(bool into_hbm) const;
+  Ticks window(bool into_hbm) const { return last_packet(into_hbm) - first_packet(into_hbm); }
 };
 
 // Throws Fault(program) when the run does not finish.

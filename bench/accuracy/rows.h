@@ -10,8 +10,9 @@
 
 namespace ncemu::accuracy {
 
-Cases instruction_cases(const Csv& rows);                          // g1_instructions.csv
-Cases matmul_cases(const Csv& rows);                               // g1_pe_matmul.csv
+Cases instruction_cases(const Csv& rows);  // g1_instructions.csv
+// g1_pe_matmul.csv; the loads between the matmuls are those of the other table, where that has them.
+Cases matmul_cases(const Csv& rows, const Csv* loads = nullptr);
 Cases weight_load_cases(const Csv& rows);                          // g1_pe_loadweights.csv
 Cases control_cases(const Csv& rows);                              // g1_control.csv
 Cases window_cases(const Csv& rows, const std::string& kernels);   // g2_stream_windows.csv

@@ -1,10 +1,11 @@
 // The tensor engine: streams of matmuls, with a weight load before each where the row says so, and weight
 // loads alone. The clock gate is off: intervals are compared with the 10th percentile, latencies with the
 // minimum, which are those of an ungated array. An fp32 matmul is two instructions of the machine
-// (datasheet 6.1), so a row's interval is half of ours.
+// (datasheet 6.1), so a row's interval is half of ours; a transposing one is one.
 #include "bench/accuracy/patterns.h"
 #include "bench/accuracy/replay.h"
 #include "bench/accuracy/rows.h"
+#include "emu/timing/tensor_passes.h"
 
 namespace ncemu::accuracy {
 namespace {
@@ -34,19 +35,22 @@ Replay stream_of(const Shape& shape, const MachineConfig& machine) {
   return replay(machine, streams.program());
 }
 
-Ticks instructions_of(const Shape& shape) { return shape.matmul.moving.dtype == DType::f32 ? 2 : 1; }
+// What the machine makes of one instruction of ours.
+Ticks instructions_of(const Shape& shape, const MachineConfig& machine) {
+  return passes(shape.matmul, machine.target.generation).matmuls;
+}
 
 double interval_of(const Shape& shape, const MachineConfig& machine) {
   const std::vector<Start> all = stream_of(shape, machine).of(Engine::tensor, Opcode::matmul);
   const Ticks apart = all.back().passage.start - all[all.size() - 2].passage.start;
-  return ns_from_ticks(machine, apart) / static_cast<double>(instructions_of(shape));
+  return ns_from_ticks(machine, apart) / static_cast<double>(instructions_of(shape, machine));
 }
 
 // Of the last instruction of the matmul.
 double latency_of(const Shape& shape, const MachineConfig& machine) {
   const Start last = stream_of(shape, machine).of(Engine::tensor, Opcode::matmul).back();
   const Ticks interval = last.passage.busy_until - last.passage.start;
-  const Ticks start = last.passage.busy_until - interval / instructions_of(shape);
+  const Ticks start = last.passage.busy_until - interval / instructions_of(shape, machine);
   return ns_from_ticks(machine, last.passage.complete - start);
 }
 
@@ -55,15 +59,7 @@ double load_of(const LoadStationary& load, const MachineConfig& machine) {
   Streams streams(machine);
   streams.add(Engine::tensor, {instruction(Opcode::load_stationary, load)});
   const Cost cost = replay(machine, streams.program()).starts[0].front().cost;
-  const Ticks loads = load.src.dtype == DType::f32 ? 2 : 1;
-  return ns_from_ticks(machine, cost.latency + cost.stream / loads);
-}
-
-// An fp32 transposition moves the data once, not in two halves; there is no such instruction.
-std::string no_transpose(DType type, std::string_view mode) {
-  return type == DType::f32 && contains(mode, "transpose")
-             ? "the tensor engine's fp32 transposition is not an instruction here"
-             : "";
+  return ns_from_ticks(machine, cost.latency + cost.stream / loads(load, machine.target.generation));
 }
 
 AccessPattern operand(AccessPattern pattern, Space space, DType type, double partitions) {
@@ -80,11 +76,26 @@ LoadStationary load_of_columns(DType type, double rows, int columns, int step) {
   return {p};
 }
 
+int column_step(const AccessPattern& weights) { return std::max(1, std::abs(int{weights.dims[0].step})); }
+
+// The same instructions in the table of weight loads: of one source, type and mode, and as many.
+int weights_step(const Csv& rows, std::size_t row, const Csv* loads) {
+  if (loads == nullptr || rows.number(row, "weights_loads_between").value_or(1) <= 0) return 1;
+  for (std::size_t other = 0; other < loads->size(); ++other) {
+    bool same = true;
+    for (const char* column : {"hw", "dtype", "mode", "n", "repos"})
+      same = same && rows.text(row, column) == loads->text(other, column);
+    const std::optional<AccessPattern> weights = pattern_named(loads->text(other, "weights_ap"));
+    if (same && weights) return column_step(*weights);
+  }
+  return 1;
+}
+
 const std::vector<std::string_view> tensor_sections = {"tensor", "stream"};
 
 }  // namespace
 
-Cases matmul_cases(const Csv& rows) {
+Cases matmul_cases(const Csv& rows, const Csv* loads) {
   Cases cases;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const std::string& id = rows.text(row, "id");
@@ -98,12 +109,12 @@ Cases matmul_cases(const Csv& rows) {
     if (machine.empty() || !type || !moving || !sums || !k || !m) {
       why = "operands are not fully specified";
     } else {
-      why = no_transpose(*type, rows.text(row, "mode"));
-      const bool passes = contains(rows.text(row, "mode"), "pass-through");
+      const bool transposes = contains(rows.text(row, "mode"), "transpose");
       shape.matmul.moving = operand(*moving, Space::sbuf, *type, *k);
-      shape.matmul.dst = operand(*sums, Space::psum, passes ? *type : DType::f32, *m);
-      shape.load = load_of_columns(*type, *k, static_cast<int>(*m), 1);
+      shape.matmul.dst = operand(*sums, Space::psum, transposes ? *type : DType::f32, *m);
+      shape.load = load_of_columns(*type, *k, static_cast<int>(*m), weights_step(rows, row, loads));
       shape.load.src.offset = 64 * 1024;
+      shape.matmul.transpose = shape.load.transpose = transposes;
       shape.loads_between = rows.number(row, "weights_loads_between").value_or(1) > 0;
     }
     const auto add = [&](const char* what, std::optional<double> measured, auto measure) {
@@ -145,12 +156,8 @@ Cases weight_load_cases(const Csv& rows) {
       cases.push_back(not_expressed(id, group, "ns", *measured, "operands are not fully specified"));
       continue;
     }
-    if (const std::string why = no_transpose(*type, rows.text(row, "mode")); !why.empty()) {
-      cases.push_back(not_expressed(id, group, "ns", *measured, why));
-      continue;
-    }
-    const LoadStationary load =
-        load_of_columns(*type, *k, static_cast<int>(*m), std::abs(int{weights->dims[0].step}));
+    LoadStationary load = load_of_columns(*type, *k, static_cast<int>(*m), column_step(*weights));
+    load.transpose = contains(rows.text(row, "mode"), "transpose");
     cases.push_back({.id = id,
                      .group = group,
                      .unit = "ns",

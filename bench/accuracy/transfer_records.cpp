@@ -27,10 +27,33 @@ double trigger_to_packet(const MachineConfig& m, DgeMode mode) {
   return ns_from_ticks(m, r.packets.front().event.begin - r.triggers.front());
 }
 
-// From the first packet to the last increment.
+// From the first packet to the end of the last semaphore write, as the profiler counts: what engines are
+// occupied for, without the latency of the memory.
 double with_completion(const MachineConfig& m) {
   const Replay r = descriptors(m, 512, 8, 16);
-  return ns_from_ticks(m, r.window(false));
+  return ns_from_ticks(m, r.packets.back().event.end - r.packets.front().event.begin) + m.dma.t_sem_ns;
+}
+
+// Of stores, from the begin of a packet of four rows until its data have arrived; on trn1 two are under way
+// at a time.
+double store_begin_to_end(const MachineConfig& m, std::int64_t bytes) {
+  const bool v2 = m.target.generation == 2;
+  const Replay r = stores(m, bytes / 4, v2 ? 8 : 4);
+  return ns_from_ticks(m, r.packets.back().event.end - r.packets.front().event.begin) + m.dma.tail_store_ns;
+}
+
+// Of the rows' total, which this shorter run is a part of.
+double gather_time(const MachineConfig& m, double rows) {
+  constexpr int transfers = 64, rows_each = 128;
+  const Replay r = gathers(m, transfers, 64);
+  return ns_from_ticks(m, r.window(false)) * rows / (transfers * rows_each);
+}
+
+// The semaphore's packet is still in the trace when the engine starts.
+double start_before_packet_end(const MachineConfig& m, const std::string& kernels) {
+  const Replay r = replay(m, assemble_kernel(kernels + "/vector_add.nca", m, {{"R", 128}, {"C", 2000}}));
+  return ns_from_ticks(
+      m, r.last_packet(false) - r.of(Engine::vector, Opcode::tensor_tensor).front().passage.start);
 }
 
 // Four rows of 8000 B are one packet of the measured machine; ours has one per row.
@@ -49,6 +72,15 @@ double result_to_store(const MachineConfig& m, const std::string& kernels) {
   const Replay r = replay(m, assemble_kernel(kernels + "/vector_add.nca", m, {{"R", 128}, {"C", 2000}}));
   return ns_from_ticks(
       m, r.first_packet(true) - r.of(Engine::vector, Opcode::tensor_tensor).front().passage.complete);
+}
+
+// "1,624,192 descriptors".
+double whole_number_in(std::string_view text) {
+  double value = 0;
+  for (const char c : text.substr(0, text.find(' '))) {
+    if (c >= '0' && c <= '9') value = 10 * value + (c - '0');
+  }
+  return value;
 }
 
 // "8192-wide store", "2048-col bf16 tiles".
@@ -117,7 +149,7 @@ std::optional<Case> transfer_record(const Csv& rows, std::size_t row, const std:
   } else if (contains(item, "end to first store packet")) {
     c.predict = [=](const MachineConfig& m) { return result_to_store(m, kernels); };
   } else if (contains(item, "semaphore write) end minus VectorE start")) {
-    c.reason = "the engine starts before the trace marks the packet that releases it";
+    c.predict = [=](const MachineConfig& m) { return start_before_packet_end(m, kernels); };
   } else if (contains(item, "element-granular") || contains(item, "four-byte elements")) {
     const bool wide = contains(item, "four-byte");
     const int step =
@@ -129,7 +161,8 @@ std::optional<Case> transfer_record(const Csv& rows, std::size_t row, const std:
     c.probe = [=](const MachineConfig& m) { return scattered(m, wide ? DType::f32 : DType::f16, 1, step); };
   } else if (contains(item, "indirect gather")) {
     c.group = c.machine + " dma elements";
-    c.reason = "transfers have no index tensor yet";
+    const double rows_gathered = whole_number_in(spec);
+    c.predict = [=](const MachineConfig& m) { return gather_time(m, rows_gathered) / 1e6; };
   } else if (contains(item, "effective rate of one DMA engine")) {
     c.group = c.machine + " dma rate";
     c.unit = "GB/s";
@@ -154,8 +187,15 @@ std::optional<Case> transfer_record(const Csv& rows, std::size_t row, const std:
     TileStream t = tiles_of(columns_in(spec), contains(item, "write"));
     if (contains(item, "prefetch depth")) t.buffers = static_cast<int>(numbers_in(item).front());
     c.predict = [=](const MachineConfig& m) { return rate(m, t); };
-  } else if (contains(item, "begin-to-end") || contains(conditions, "begin-to-end")) {
-    c.reason = "begin to end of a packet includes outstanding reads; the model has the engine's occupancy";
+  } else if (contains(item, "semaphore packet") || contains(item, "semaphore write packet")) {
+    c.reason = "how long a trace shows a packet that has long had its effect; the windows are read with it";
+  } else if (contains(item, "packet begin-to-end")) {
+    // "1468 / 1665", "993-1082 / 838-883": stores come first.
+    const std::string& value = rows.text(row, "value");
+    const std::vector<double> stored = numbers_in(value.substr(0, value.find('/')));
+    c.measured = stored.size() == 2 ? (stored[0] + stored[1]) / 2 : stored.front();
+    const auto bytes = static_cast<std::int64_t>(numbers_in(spec).front());
+    c.predict = [=](const MachineConfig& m) { return store_begin_to_end(m, bytes); };
   } else {
     return std::nullopt;
   }

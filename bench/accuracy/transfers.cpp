@@ -25,6 +25,17 @@ Replay descriptors(const MachineConfig& machine, std::int64_t bytes, int per_eng
   return replay(machine, streams.program());
 }
 
+Replay stores(const MachineConfig& machine, std::int64_t bytes, int rows) {
+  Streams streams(machine);
+  DmaCopy copy;
+  copy.src = tile(Space::sbuf, DType::u8, rows, static_cast<int>(bytes));
+  copy.dst = rows_of(streams.tensor(DType::u8, {rows, bytes}), DType::u8, rows, bytes);
+  Instruction i = instruction(Opcode::dma_copy, copy);
+  i.update = {.semaphore = 0, .operation = UpdateOperation::sem_inc};
+  streams.add(Engine::sync, {i});
+  return replay(machine, streams.program());
+}
+
 Replay stream(const MachineConfig& machine, const TileStream& tiles) {
   Builder b(machine.target, "stream");
   const View hbm = b.tensor("x", tiles.stores ? TensorKind::output : TensorKind::input, DType::bf16,
@@ -38,17 +49,36 @@ Replay stream(const MachineConfig& machine, const TileStream& tiles) {
   for (int t = 0; t < tiles.tiles; ++t) {
     const View rows = hbm.slice(0, t * partitions, (t + 1) * partitions);
     if (tiles.stores) {
-      b.dma_copy(rows, place);
+      b.dma_copy(rows, place, Engine::gpsimd, std::nullopt, DgeMode::software);
       continue;
     }
     b.open_scope("tile");
     const View buffer =
         b.sbuf("buffer", DType::bf16, {partitions, tiles.columns}, static_cast<std::uint32_t>(tiles.buffers));
-    b.dma_copy(buffer, rows);
+    b.dma_copy(buffer, rows, Engine::gpsimd, std::nullopt, DgeMode::software);
     b.emit(Opcode::tensor_reduce, TensorReduce{sums.pattern(), buffer.pattern(), AluOp::max, Axes::X, false});
     b.close_scope();
   }
   return replay(machine, b.finish());
+}
+
+Replay gathers(const MachineConfig& machine, int transfers, std::int64_t row_bytes) {
+  Streams streams(machine);
+  const std::uint16_t table = streams.tensor(DType::u8, {1000, row_bytes});
+  for (int t = 0; t < transfers; ++t) {
+    HbmPattern rows = rows_of(table, DType::u8, 1, row_bytes);
+    rows.dims[1] = {};
+    rows.dims[3] = {static_cast<std::int32_t>(row_bytes), 1000};
+    DmaCopy copy;
+    copy.mode = DgeMode::software;
+    copy.dst = tile(Space::sbuf, DType::u8, partitions, static_cast<int>(row_bytes));
+    copy.src = rows;
+    copy.index = PointerOperand{Space::sbuf, DType::u32, 0, 64 * 1024};
+    Instruction i = instruction(Opcode::dma_copy, copy);
+    i.update = {.semaphore = 0, .operation = UpdateOperation::sem_inc};
+    streams.add(Engine::gpsimd, {i});
+  }
+  return replay(machine, streams.program());
 }
 
 Replay scattered_copies(const MachineConfig& machine, DType type, int copies, int step) {
