@@ -41,6 +41,8 @@ const std::vector<Kernel> kernels = {
     {"gemm_stationary.nca", {{"M", "130"}, {"K", "130"}, {"N", "513"}}},
     {"gemm_buffered.nca", {{"M", "130"}, {"K", "260"}, {"N", "2100"}}},
     {"gemm_blocked.nca", {{"M", "260"}, {"K", "130"}, {"N", "513"}}},
+    {"flash_attention.nca", {{"H", "2"}, {"S", "200"}, {"D", "40"}, {"CAUSAL", "true"}}},
+    {"flash_attention.nca", {{"S", "2200"}, {"D", "16"}}},
 };
 // Kernels that need NeuronCore-v3.
 const std::set<std::string> from_v3 = {"fp8_double_row_gemm.nca"};
