@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <memory>
 #include <random>
 #include <set>
@@ -43,6 +44,7 @@ const std::vector<Kernel> kernels = {
     {"gemm_blocked.nca", {{"M", "260"}, {"K", "130"}, {"N", "513"}}},
     {"flash_attention.nca", {{"H", "2"}, {"S", "200"}, {"D", "40"}, {"CAUSAL", "true"}}},
     {"flash_attention.nca", {{"S", "2200"}, {"D", "16"}}},
+    {"paged_decode_attention.nca", {{"B", "2"}, {"H", "3"}, {"D", "24"}, {"MP", "130"}, {"NP", "12"}}},
 };
 // Kernels that need NeuronCore-v3.
 const std::set<std::string> from_v3 = {"fp8_double_row_gemm.nca"};
@@ -64,7 +66,12 @@ std::map<std::string, Bytes> inputs(const Program& program) {
   std::uint32_t seed = 11;
   for (const Tensor& t : program.tensors) {
     if (t.kind != TensorKind::input) continue;
-    all[t.name] = to_bytes(t.dtype, random_values(static_cast<std::size_t>(t.elements()), seed++));
+    std::vector<float> values = random_values(static_cast<std::size_t>(t.elements()), seed++);
+    // Integers are row numbers and counts: small ones.
+    if (is_integer(t.dtype)) {
+      for (float& value : values) value = std::abs(value);
+    }
+    all[t.name] = to_bytes(t.dtype, values);
   }
   return all;
 }
