@@ -45,6 +45,10 @@ const std::vector<Kernel> kernels = {
     {"flash_attention.nca", {{"H", "2"}, {"S", "200"}, {"D", "40"}, {"CAUSAL", "true"}}},
     {"flash_attention.nca", {{"S", "2200"}, {"D", "16"}}},
     {"paged_decode_attention.nca", {{"B", "2"}, {"H", "3"}, {"D", "24"}, {"MP", "130"}, {"NP", "12"}}},
+    {"gemv_decode.nca", {{"B", "3"}, {"K", "200"}, {"N", "600"}}},
+    {"quantize_rows.nca", {{"R", "200"}, {"C", "130"}}},
+    {"dequantize_rows.nca", {{"R", "200"}, {"C", "130"}, {"Q", "i8"}}},
+    {"rotary_embedding.nca", {{"S", "130"}, {"H", "2"}, {"D", "34"}}},
 };
 // Kernels that need NeuronCore-v3.
 const std::set<std::string> from_v3 = {"fp8_double_row_gemm.nca"};
