@@ -49,6 +49,9 @@ const std::vector<Kernel> kernels = {
     {"quantize_rows.nca", {{"R", "200"}, {"C", "130"}}},
     {"dequantize_rows.nca", {{"R", "200"}, {"C", "130"}, {"Q", "i8"}}},
     {"rotary_embedding.nca", {{"S", "130"}, {"H", "2"}, {"D", "34"}}},
+    {"transpose_tensor.nca", {{"R", "130"}, {"C", "200"}}},
+    {"transpose_vector.nca", {{"R", "64"}, {"C", "320"}}},
+    {"transpose_dma.nca", {{"R", "40"}, {"C", "130"}}},
 };
 // Kernels that need NeuronCore-v3.
 const std::set<std::string> from_v3 = {"fp8_double_row_gemm.nca"};
