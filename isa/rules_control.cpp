@@ -78,6 +78,12 @@ void register_present(Context& c) {
   });
 }
 
+void register_operator(Context& c) {
+  const AluOp op = c.operands<RegisterAlu>().op;
+  if (op == AluOp::pow || op == AluOp::average || op == AluOp::rsqrt || op == AluOp::reciprocal)
+    c.broken("op", "{} is not an operation on integers", name(op));
+}
+
 void register_memory(Context& c) {
   for (const OnChip& o : c.on_chip()) {
     if (o.pattern.space != Space::sbuf)

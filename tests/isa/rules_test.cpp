@@ -93,6 +93,8 @@ std::vector<Case> common_cases() {
   return {
       {"engines of its row", "trn1", S, Opcode::tensor_copy, Unary{sbuf(), sbuf()}, "",
        "does not run on the scalar engine of NeuronCore-v2, only on vector, gpsimd"},
+      {"defined on integers", "trn1", Y, Opcode::register_alu,
+       RegisterAlu{Register{1}, Register{2}, 3, AluOp::pow}, "op", "pow is not an operation on integers"},
       {"A register is one", "trn1", Y, Opcode::register_move, RegisterMove{Register{64}, 0}, "dst",
        "names register r64, the last is r63"},
       {"A register is one",
