@@ -16,8 +16,7 @@ EngineSet operator_engines(AluOp op, int generation, bool tensor_tensor) {
     case AluOp::subtract:  // exact int32 subtract of gpsimd: datasheet 6.5.2
       return tensor_tensor ? vector | gpsimd : vector;
     case AluOp::pow:
-    case AluOp::rsqrt:
-    case AluOp::average: return gpsimd;
+    case AluOp::rsqrt: return gpsimd;
     case AluOp::abs: return vector | scalar;
     case AluOp::divide:
     case AluOp::mod:
@@ -39,6 +38,7 @@ EngineSet operator_engines(AluOp op, int generation, bool tensor_tensor) {
     case AluOp::logical_shift_left:
     case AluOp::logical_shift_right:
     case AluOp::arith_shift_right: return vector;
+    case AluOp::average:     // of tensor_partition_reduce only, which has a list of its own
     case AluOp::reciprocal:  // an instruction and an activation function, not an operator of a data path
     case AluOp::abs_max:
     case AluOp::abs_min:

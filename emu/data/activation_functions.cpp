@@ -273,25 +273,15 @@ void apply(ActivationFunction function, float imm, const float* in, float* out, 
 }
 
 ValidRange valid_range(ActivationFunction function) {
-  using F = ActivationFunction;
   constexpr float pi = 3.14159274F;  // the nearest fp32 number
-  constexpr float infinity = std::numeric_limits<float>::infinity();
-  switch (function) {
-    // clang-format off
-    case F::log:        return {.low = 0x1p-64F,  .high = 0x1p64F};
-    case F::sin:        return {.low = -pi,       .high = pi};
-    case F::arctan:     return {.low = -pi / 2,   .high = pi / 2};
-    case F::sqrt:       return {.low = 0x1p-116F, .high = 0x1p118F};
-    case F::rsqrt:      return {.low = 0x1p-87F,  .high = 0x1p97F};
-    case F::reciprocal: return {.low = 0x1p-42F,  .high = 0x1p42F, .magnitude = true};
-    case F::copy: case F::square: case F::relu: case F::prelu: case F::abs: case F::sign: case F::exp:
-    case F::sigmoid: case F::gelu: case F::gelu_dx: case F::gelu_apprx_tanh: case F::gelu_apprx_sigmoid:
-    case F::gelu_apprx_sigmoid_dx: case F::silu: case F::silu_dx: case F::tanh: case F::softplus:
-    case F::mish: case F::erf: case F::erf_dx:
-      break;
-      // clang-format on
-  }
-  return {.low = -infinity, .high = infinity};
+  constexpr float unbounded = std::numeric_limits<float>::infinity();
+  constexpr bool value = false, magnitude = true;
+  static constexpr ValidRange ranges[] = {
+#define FUNCTION(name, formula, low, high, what) {low, high, what},
+#include "isa/functions.def"
+#undef FUNCTION
+  };
+  return ranges[static_cast<std::size_t>(function)];
 }
 
 }  // namespace ncemu

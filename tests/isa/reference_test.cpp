@@ -89,6 +89,28 @@ TEST_CASE("rules of a page are those that the instruction can break") {
   CHECK_FALSE(has("nop", "partition"));
 }
 
+TEST_CASE("a page lists the operators that a rule allows somewhere, by engine, and what they compute") {
+  const std::string page = joined(reference_page("tensor_tensor"));
+  CHECK(contains(page, "on vector: add subtract mult divide mod max min is_equal"));
+  CHECK(contains(page, "on gpsimd: add subtract mult pow; default add"));
+  CHECK(contains(page, "pow a ^ b"));
+  CHECK_FALSE(contains(page, "rsqrt"));
+  CHECK_FALSE(contains(page, "abs_max"));
+  CHECK(contains(joined(reference_page("tensor_scalar")), "on scalar v3: add mult; default bypass"));
+  const std::string activation = joined(reference_page("activation"));
+  CHECK(contains(activation, "one of idle reset reduce reset_reduce; default idle"));
+  CHECK_FALSE(contains(activation, "prelu x"));
+  CHECK(contains(activation, "log exp_log [2^-64, 2^64] ln x"));
+  CHECK(contains(activation, "reciprocal reciprocal |x| in [2^-42, 2^42] 1 / x"));
+}
+
+TEST_CASE("a page names the memories that the engines of the instruction reach") {
+  CHECK(contains(joined(reference_page("iota")), "dst write tile in SBUF pattern"));
+  CHECK(contains(joined(reference_page("matmul")), "dst write tile in PSUM moving read tile in SBUF"));
+  CHECK(contains(joined(reference_page("memset")), "tile in SBUF or PSUM (on gpsimd: SBUF)"));
+  CHECK(contains(joined(reference_page("dma_copy")), "dst write tile in SBUF or tensor in HBM"));
+}
+
 TEST_CASE("every example assembles after the declarations it stands on") {
   for (const InstructionInfo& row : all_instructions()) {
     CAPTURE(row.mnemonic);
