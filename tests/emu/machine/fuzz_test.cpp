@@ -5,12 +5,16 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <random>
 
 #include "emu/machine/machine.h"
+#include "isa/asm/assembler.h"
 #include "isa/codec.h"
 #include "isa/fault.h"
+#include "isa/reference.h"
 #include "isa/rules.h"
 #include "isa/text.h"
+#include "tests/support/mutate.h"
 #include "tests/support/random_instruction.h"
 
 using namespace ncemu;
@@ -166,4 +170,29 @@ TEST_CASE("words with changed bytes that are still legal run, or end with the pr
             " ended early");
     CHECK(legal > rounds(200));
   }
+}
+
+TEST_CASE("changed examples that still assemble run, or end with the program's own fault") {
+  std::mt19937_64 random(29);
+  AssembleOptions options;
+  options.most_steps = 3000;
+  options.most_instructions = 500;
+  Outcomes outcomes;
+  std::uint64_t assembled = 0;
+  for (std::uint64_t round = 0; round < 20 * rounds(200); ++round) {
+    const InstructionInfo& row = all_instructions()[random() % all_instructions().size()];
+    const std::string text =
+        std::string(example_declarations()) + test::mutate(std::string(example(row.mnemonic)) + "\n", random);
+    const Assembly assembly = assemble_text(text, "fuzz.nca", options);
+    if (!assembly.ok()) continue;
+    ++assembled;
+    // Two of the modes by turns: the declarations are large.
+    const std::string wrong =
+        run(assembly.program, round % 2 == 0 ? Mode::functional : Mode::timed, outcomes) +
+        run(assembly.program, round % 2 == 0 ? Mode::timing_only : Mode::check, outcomes);
+    if (!wrong.empty()) FAIL_CHECK("round ", round, ": ", wrong, "\n", text);
+  }
+  MESSAGE(assembled, " sources assembled, ", outcomes.finished, " runs finished, ", outcomes.ended,
+          " ended early");
+  CHECK(assembled > rounds(200) / 2);
 }

@@ -5,8 +5,10 @@
 #include <sstream>
 
 #include "isa/fault.h"
+#include "isa/reference.h"
 #include "isa/text.h"
 #include "tests/isa/asm/assemble.h"
+#include "tests/support/mutate.h"
 
 using namespace ncemu;
 using namespace ncemu::test;
@@ -60,32 +62,6 @@ tensor_scalar v[:, 3:9:2], v[:, 0:3], op0 = bitwise_and, scalar0 = max(3, N)
 .print acc[0]
 )";
 
-// One random edit: characters, lines and numbers, from this text and from others.
-std::string mutate(std::string text, const std::vector<std::string>& words, std::mt19937_64& random) {
-  const auto pick = [&](std::size_t n) { return n == 0 ? 0 : static_cast<std::size_t>(random() % n); };
-  const std::string characters = " .,:[]()+-*/%<>=!&|^~?@\"#\\\n0123456789abcrxS";
-  const int edits = 1 + static_cast<int>(pick(4));
-  for (int i = 0; i < edits && !text.empty(); ++i) {
-    const std::size_t at = pick(text.size());
-    switch (pick(8)) {
-      case 0: text.erase(at, 1 + pick(3)); break;
-      case 1: text.insert(at, 1, static_cast<char>(random() & 0xFF)); break;
-      case 2: text[at] = characters[pick(characters.size())]; break;
-      case 3: text.insert(at, words[pick(words.size())]); break;
-      case 4: text.insert(at, text.substr(pick(text.size()), pick(40))); break;
-      case 5: text.erase(at, pick(40)); break;
-      case 6: text.insert(at, std::to_string(static_cast<std::int64_t>(random()) >> pick(64))); break;
-      default: {  // a line goes elsewhere
-        const std::size_t begin = text.rfind('\n', at) == std::string::npos ? 0 : text.rfind('\n', at);
-        const std::size_t end = std::min(text.find('\n', at), text.size());
-        const std::string line = text.substr(begin, end - begin);
-        text.insert(pick(text.size()), line);
-      }
-    }
-  }
-  return text;
-}
-
 }  // namespace
 
 TEST_CASE("the text that is mutated is itself without mistakes") {
@@ -98,47 +74,20 @@ TEST_CASE("no mutated source crashes, hangs or blames the assembler") {
   constexpr int cases = 20'000;
   MESSAGE("seed " << seed << ", " << cases << " cases");
   std::mt19937_64 random(seed);
-  const std::vector<std::string> seeds = {everything,
-                                          everything,
-                                          everything,
-                                          file("kernels/softmax.nca"),
-                                          file("kernels/vector_add.nca"),
-                                          file("kernels/gemm_schedule.nca")};
-  const std::vector<std::string> words = {".for i in 0 .. 1000000000000\n",
-                                          ".end\n",
-                                          ".else\n",
-                                          ".if true\n",
-                                          ".macro q(a)\n",
-                                          "q(1)\n",
-                                          "9223372036854775807",
-                                          ".ap(sbuf, f32, 0, 128, 0, [[1, 4]])",
-                                          ".hbm(x, f32, 0, [[1, 4]])",
-                                          "r63",
-                                          ".loop r = 0 .. r1\n",
-                                          ".scope\n",
-                                          ".engine scalar\n",
-                                          "[",
-                                          "(",
-                                          "..",
-                                          ":+",
-                                          "1e308",
-                                          "bits(1)",
-                                          ".include \"fuzz.nca\"\n",
-                                          "max(",
-                                          "t[1]",
-                                          ".sync manual\n",
-                                          ".const c : f32[1000000, 1000000] = iota\n",
-                                          ".broadcast(1, 70000)",
-                                          "inf",
-                                          "-",
-                                          "not ",
-                                          "? 1 : "};
+  std::vector<std::string> seeds = {everything,
+                                    everything,
+                                    everything,
+                                    file("kernels/softmax.nca"),
+                                    file("kernels/vector_add.nca"),
+                                    file("kernels/gemm_schedule.nca")};
+  for (const InstructionInfo& row : all_instructions())
+    seeds.push_back(std::string(example_declarations()) + std::string(example(row.mnemonic)) + "\n");
   AssembleOptions options;
   options.most_steps = 3000;
   options.most_instructions = 500;
   int fine = 0;
   for (int i = 0; i < cases; ++i) {
-    const std::string text = mutate(seeds[static_cast<std::size_t>(random() % seeds.size())], words, random);
+    const std::string text = mutate(seeds[static_cast<std::size_t>(random() % seeds.size())], random);
     try {
       const Assembly a = assemble_text(text, "fuzz.nca", options);
       fine += a.ok() ? 1 : 0;
