@@ -52,6 +52,8 @@ const std::vector<Kernel> kernels = {
     {"transpose_tensor.nca", {{"R", "130"}, {"C", "200"}}},
     {"transpose_vector.nca", {{"R", "64"}, {"C", "320"}}},
     {"transpose_dma.nca", {{"R", "40"}, {"C", "130"}}},
+    {"gelu_mlp.nca", {{"TOKENS", "70"}, {"D", "130"}, {"F", "140"}}},
+    {"swiglu_mlp.nca", {{"TOKENS", "70"}, {"D", "130"}, {"F", "140"}}},
 };
 // Kernels that need NeuronCore-v3.
 const std::set<std::string> from_v3 = {"fp8_double_row_gemm.nca"};
