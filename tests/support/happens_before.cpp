@@ -23,6 +23,7 @@ Byte byte(int memory, int lane, std::int64_t offset) {
 }
 struct Touched {
   Bytes read, written;
+  std::vector<MemoryOperand> read_patterns, written_patterns;
 };
 
 template <typename Pattern>
@@ -43,9 +44,13 @@ void add_bytes(const Pattern& p, int memory, int first, int lanes, std::int64_t 
   }
 }
 
-Touched touched(const Instruction& instruction) {
+Touched touched(const Instruction& instruction, Compare compare) {
   Touched t;
   for_each_access(instruction, [&](const auto& p, Role role) {
+    if (compare == Compare::patterns) {
+      (role == Role::write ? t.written_patterns : t.read_patterns).push_back(p);
+      return;
+    }
     auto& out = role == Role::write ? t.written : t.read;
     ensure(!p.index.present(), "the slow check takes no register addresses");
     if constexpr (std::is_same_v<std::decay_t<decltype(p)>, AccessPattern>) {
@@ -63,6 +68,19 @@ bool meet(const Bytes& a, const Bytes& b) {
   for (auto x = a.begin(), y = b.begin(); x != a.end() && y != b.end();) {
     if (*x == *y) return true;
     ++(*x < *y ? x : y);
+  }
+  return false;
+}
+
+bool meet(const std::vector<MemoryOperand>& a, const std::vector<MemoryOperand>& b) {
+  const auto one = [](const auto& x, const auto& y) {
+    if constexpr (std::is_same_v<decltype(x), decltype(y)>) return overlap(x, y);
+    return false;
+  };
+  for (const MemoryOperand& x : a) {
+    for (const MemoryOperand& y : b) {
+      if (std::visit(one, x, y)) return true;
+    }
   }
   return false;
 }
@@ -130,7 +148,8 @@ class Order {
       const int waiter = start(static_cast<int>(w));
       for (const int x : signals(wait.semaphore)) {
         if (before(x, waiter)) continue;
-        std::uint32_t without = 0;
+        // A transfer is over with the last of its 16 increments: the others may come without it.
+        std::uint32_t without = weight(x) - 1;
         for (const int y : signals(wait.semaphore)) {
           if (y != x && !before(x, y) && !before(waiter, y)) without += weight(y);
         }
@@ -176,7 +195,7 @@ class Order {
 
 }  // namespace
 
-std::vector<std::string> unordered_accesses(const Program& text, const Program& program) {
+std::vector<std::string> unordered_accesses(const Program& text, const Program& program, Compare compare) {
   const Order order(program);
   // The text's instructions are those of the program without the event_semaphores and drains of its own: same
   // order within each stream.
@@ -196,16 +215,19 @@ std::vector<std::string> unordered_accesses(const Program& text, const Program& 
              program.stream(e)[next[n]].operands == original.operands)) {
       ++next[n];
     }
-    items.push_back({e, next[n]++, &original, touched(original)});
+    items.push_back({e, next[n]++, &original, touched(original, compare)});
   }
   std::vector<std::string> found;
   for (std::size_t k = 0; k < items.size(); ++k) {
     for (std::size_t i = 0; i < k; ++i) {
       const Item& a = items[i];
       const Item& b = items[k];
-      const bool raw = meet(a.touched.written, b.touched.read);
-      const bool waw = meet(a.touched.written, b.touched.written);
-      const bool war = meet(a.touched.read, b.touched.written);
+      const bool raw = meet(a.touched.written, b.touched.read) ||
+                       meet(a.touched.written_patterns, b.touched.read_patterns);
+      const bool waw = meet(a.touched.written, b.touched.written) ||
+                       meet(a.touched.written_patterns, b.touched.written_patterns);
+      const bool war = meet(a.touched.read, b.touched.written) ||
+                       meet(a.touched.read_patterns, b.touched.written_patterns);
       if (!raw && !waw && !war) continue;
       const bool piped = a.engine == b.engine && is_data(*a.instruction) && is_data(*b.instruction);
       if (piped && !raw) continue;

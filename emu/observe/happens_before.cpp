@@ -1,0 +1,382 @@
+#include "emu/observe/happens_before.h"
+
+#include <algorithm>
+
+#include "isa/fault.h"
+
+namespace ncemu {
+namespace {
+
+// A run that is still not final after so many walks is full of waits that prove nothing; the order found so
+// far holds more than the truth, and the races that it leaves are reported.
+constexpr int walk_limit = 50;
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t v) {
+  hash = (hash ^ v) * 0x9E37'79B9'7F4A'7C15U;
+  return hash ^ hash >> 31U;
+}
+
+// The first of [from, size) that fulfils a condition which holds for all behind it.
+template <typename Condition>
+std::size_t first_that(std::size_t from, std::size_t size, Condition&& holds) {
+  while (from < size) {
+    const std::size_t middle = from + (size - from) / 2;
+    if (holds(middle)) {
+      size = middle;
+    } else {
+      from = middle + 1;
+    }
+  }
+  return from;
+}
+
+}  // namespace
+
+HappensBefore::HappensBefore(const RunTrace& trace) : trace_(&trace), semaphores_(256) {
+  std::array<EngineSet, 256> producers;
+  for (const RunSite& site : trace.sites()) {
+    if (site.need > 0) {
+      Semaphore& s = semaphores_[site.wait_semaphore];
+      s.listeners = s.listeners | site.engine;
+    }
+    for (const Effect& effect : trace.effects(site)) {
+      if (effect.kind == Effect::Kind::increment)
+        producers[effect.semaphore] = producers[effect.semaphore] | site.engine;
+    }
+  }
+  for (const RunSite& site : trace.sites()) {
+    for (const Effect& effect : trace.effects(site)) {
+      Semaphore& s = semaphores_[effect.semaphore];
+      if (effect.kind == Effect::Kind::set && !s.listeners.empty()) s.listeners = s.listeners | site.engine;
+    }
+  }
+  for (std::size_t i = 0; i < semaphores_.size(); ++i) {
+    const auto several = [&] {
+      int n = 0;
+      for (const Engine e : all_engines) n += producers[i].contains(e);
+      return n > 1;
+    };
+    if (semaphores_[i].listeners.empty() || !several()) continue;
+    semaphores_[i].ordered = false;
+    ++unordered_;
+  }
+}
+
+void HappensBefore::begin() {
+  ++walks_;
+  for (Stream& stream : now_) stream = Stream{Clock(first_transfer_chain, 0), Clocks::none, 0};
+  links_.clear();
+  for (Semaphore& s : semaphores_) {
+    s.last_walk.clear();
+    s.in_last_walk.clear();
+    if (!s.ordered && s.signals > 0) {
+      s.last_walk = std::move(s.lines);
+      s.in_last_walk.resize(s.signals);
+      for (std::uint32_t l = 0; l < s.last_walk.size(); ++l) {
+        const auto& signals = s.last_walk[l].signals;
+        for (std::uint32_t k = 0; k < signals.size(); ++k) s.in_last_walk[signals[k].ordinal] = {l, k};
+      }
+    }
+    s.lines.clear();
+    s.signals = 0;
+    s.settings.clear();
+    s.decrements.reset();
+    s.chain = no_chain;
+  }
+  last_clocks_ = std::move(clocks_);
+  clocks_.clear();
+  last_decisions_ = decisions_;
+  decisions_ = 0;
+}
+
+bool HappensBefore::end() {
+  site_ = nullptr;
+  bool disproved = false;
+  for (Semaphore& s : semaphores_) {
+    if (!s.disproved) continue;
+    s.disproved = s.ordered = false;
+    s.lines.clear();
+    s.signals = 0;
+    ++unordered_;
+    disproved = true;
+  }
+  if (walks_ >= walk_limit) return true;
+  return !disproved && (unordered_ == 0 || (walks_ > 1 && decisions_ == last_decisions_));
+}
+
+void HappensBefore::start(const RunSite& site) {
+  site_ = &site;
+  Stream& stream = self();
+  position_ = stream.started++;
+  stream.clock[issue_chain(site.engine)] = position_;
+  if (site.need > 0) wait(site.wait_semaphore, site.need);
+  switch (site.nature) {
+    case Nature::data:
+      read_end_ = {read_chain(site.engine), position_ + 1};
+      completion_ = {complete_chain(site.engine), position_ + 1};
+      break;
+    case Nature::sequencer:
+    case Nature::store:
+    case Nature::drain: read_end_ = completion_ = {issue_chain(site.engine), position_ + 1}; break;
+    case Nature::transfer: {
+      const auto effects = trace_->effects(site);
+      const bool heard = !effects.empty() && !semaphores_[effects.front().semaphore].listeners.empty();
+      read_end_ = completion_ = heard ? new_link(effects.front().semaphore) : Event{};
+    }
+  }
+}
+
+// A chain of whose latest transfer the issuer knows that it is complete; the semaphore's own, if it can be.
+Event HappensBefore::new_link(std::uint8_t semaphore) {
+  const Stream& stream = self();
+  Chain& mine = semaphores_[semaphore].chain;
+  const auto over = [&](Chain chain) {
+    return knows(stream.clock, {chain, links_[chain - first_transfer_chain]});
+  };
+  if (mine == no_chain || !over(mine)) {
+    const auto end = first_transfer_chain + static_cast<Chain>(links_.size());
+    for (mine = first_transfer_chain; mine != end && !over(mine);) ++mine;
+    if (mine == end) links_.push_back(0);
+  }
+  return {mine, ++links_[mine - first_transfer_chain]};
+}
+
+void HappensBefore::finish() {
+  Stream& stream = self();
+  if (site_->nature == Nature::drain) {
+    learn(stream, {read_chain(site_->engine), position_});
+    learn(stream, {complete_chain(site_->engine), position_});
+  }
+  for (const Effect& effect : trace_->effects(*site_)) {
+    if (semaphores_[effect.semaphore].listeners.empty()) continue;
+    switch (effect.kind) {
+      case Effect::Kind::increment: signal(effect); break;
+      case Effect::Kind::decrement: decrement(effect); break;
+      case Effect::Kind::set: set(effect); break;
+    }
+  }
+}
+
+void HappensBefore::learn(Stream& stream, Event event) {
+  if (event.chain >= stream.clock.size()) stream.clock.resize(event.chain + 1);
+  if (stream.clock[event.chain] >= event.value) return;
+  stream.clock[event.chain] = event.value;
+  if (stream.stored != Clocks::none) clocks_.release(stream.stored);
+  stream.stored = Clocks::none;
+}
+
+void HappensBefore::learn_all(Stream& stream, const Signal& signal) {
+  decisions_ = mix(decisions_, (std::uint64_t{position_} << 40U) ^ (std::uint64_t{signal.ordinal} << 8U) ^
+                                   (static_cast<std::uint64_t>(site_->engine) << 4U) ^
+                                   static_cast<std::uint64_t>(signal.engine));
+  if (knows(stream.clock, signal.event)) return;
+  const auto clock = clocks_[signal.clock];
+  if (stream.clock.size() < clock.size()) stream.clock.resize(clock.size());
+  for (std::size_t i = 0; i < clock.size(); ++i) stream.clock[i] = std::max(stream.clock[i], clock[i]);
+  if (signal.engine != site_->engine) learn(stream, {issue_chain(signal.engine), signal.position + 1});
+  if (signal.event.chain == complete_chain(signal.engine))
+    learn(stream, {read_chain(signal.engine), signal.event.value});
+  learn(stream, signal.event);
+}
+
+// ---- waits
+
+void HappensBefore::wait(std::uint8_t semaphore, std::uint32_t need) {
+  Semaphore& s = semaphores_[semaphore];
+  // The latest setting that has surely happened; from a later one the wait may have been released before.
+  const Setting* setting = nullptr;
+  for (const Setting& one : s.settings) {
+    if (known(one.event)) setting = &one;
+  }
+  const bool latest = s.settings.empty() || setting == &s.settings.back();
+  const std::uint64_t decremented = latest ? known_decrements(s) : 0;
+  if (s.ordered) {
+    wait_ordered(s, setting, need + decremented);
+  } else {
+    wait_unordered(s, setting, need + decremented);
+  }
+}
+
+void HappensBefore::wait_ordered(const Semaphore& s, const Setting* setting, std::uint64_t need) {
+  if (s.lines.empty()) return;
+  const auto& signals = s.lines.front().signals;
+  const std::uint64_t value = setting != nullptr ? setting->value : 0;
+  const std::uint64_t before = setting != nullptr && !setting->before.empty() ? setting->before.front() : 0;
+  const std::size_t proved = first_that(0, signals.size(), [&](std::size_t k) {
+    return value + signals[k].sum - signals[k].unit >= need + before;
+  });
+  if (proved > 0) learn_all(self(), signals[proved - 1]);
+}
+
+void HappensBefore::wait_unordered(const Semaphore& s, const Setting* setting, std::uint64_t need) {
+  Stream& stream = self();
+  // All decisions first: what one teaches is no premise of another.
+  std::vector<const Signal*> proved;
+  for (std::size_t l = 0; l < s.lines.size(); ++l) {
+    const auto& signals = s.lines[l].signals;
+    std::size_t k =
+        first_that(0, signals.size(), [&](std::size_t i) { return !knows(stream.clock, signals[i].event); });
+    const Signal* last = nullptr;
+    for (; k < signals.size() && without(s, setting, signals[k], l) < need; ++k) last = &signals[k];
+    if (last != nullptr) proved.push_back(last);
+  }
+  for (const Signal* signal : proved) learn_all(stream, *signal);
+}
+
+// Whether the signal y, with what its stream knew, must follow x.
+bool HappensBefore::follows(std::span<const std::uint32_t> clock, const Signal& y, const Signal& x) {
+  if (y.engine == x.engine) {
+    const bool issued = x.event.chain == issue_chain(x.engine);
+    if (issued && x.event.value <= y.position) return true;
+    const bool both_data = y.event.chain == complete_chain(y.engine) &&
+                           (x.event.chain == read_chain(x.engine) || x.event.chain == y.event.chain);
+    if ((both_data || x.event.chain == y.event.chain) && x.event.value <= y.event.value) return true;
+  }
+  return knows(clock, x.event);
+}
+
+// The most that the semaphore can have reached without the signal x of a line.
+std::uint64_t HappensBefore::without(const Semaphore& s, const Setting* setting, const Signal& x,
+                                     std::size_t line) const {
+  std::uint64_t sum = setting != nullptr ? setting->value : 0;
+  for (std::size_t l = 0; l < s.lines.size(); ++l) {
+    const auto& signals = s.lines[l].signals;
+    std::uint64_t reached = x.sum - x.unit;
+    if (l != line) {
+      const std::size_t first = first_that(0, signals.size(), [&](std::size_t k) {
+        return follows(clocks_[signals[k].clock], signals[k], x);
+      });
+      reached = first == 0 ? 0 : signals[first - 1].sum;
+    }
+    const std::uint64_t before = setting != nullptr && l < setting->before.size() ? setting->before[l] : 0;
+    sum += reached - std::min(reached, before);
+  }
+  return sum + later_without(s, x);
+}
+
+// Signals that came later in this run and need follow neither x nor the wait, by the order of the last walk.
+std::uint64_t HappensBefore::later_without(const Semaphore& s, const Signal& x) const {
+  if (s.last_walk.empty()) return 0;
+  const auto [x_line, x_place] = s.in_last_walk[x.ordinal];
+  const Signal& then = s.last_walk[x_line].signals[x_place];
+  const Event self_started{issue_chain(site_->engine), position_ + 1};
+  std::uint64_t sum = 0;
+  for (std::size_t l = 0; l < s.last_walk.size(); ++l) {
+    if (l == x_line) continue;
+    const auto& signals = s.last_walk[l].signals;
+    const std::size_t later =
+        first_that(0, signals.size(), [&](std::size_t k) { return signals[k].ordinal >= s.signals; });
+    const std::size_t end = first_that(later, signals.size(), [&](std::size_t k) {
+      const auto clock = last_clocks_[signals[k].clock];
+      return signals[k].engine == site_->engine || knows(clock, self_started) ||
+             follows(clock, signals[k], then);
+    });
+    if (end > later) sum += signals[end - 1].sum - (later == 0 ? 0 : signals[later - 1].sum);
+  }
+  return sum;
+}
+
+std::uint64_t HappensBefore::known_decrements(Semaphore& s) {
+  if (!s.decrements) return 0;
+  std::uint64_t sum = 0;
+  for (std::size_t whose = 0; whose < engine_count; ++whose) {
+    const auto& all = s.decrements->of[whose];
+    std::size_t& n = s.decrements->known[at(site_->engine)][whose];
+    while (n < all.size() && known(all[n].event)) ++n;
+    if (n > 0) sum += all[n - 1].sum;
+  }
+  return sum;
+}
+
+// ---- updates
+
+Event HappensBefore::event_of(const Effect& effect) const {
+  return effect.at_read && site_->nature == Nature::data ? read_end_ : completion_;
+}
+
+Clocks::Id HappensBefore::stored(Stream& stream) {
+  if (stream.stored == Clocks::none) stream.stored = clocks_.store(stream.clock);
+  clocks_.hold(stream.stored);
+  return stream.stored;
+}
+
+HappensBefore::Line& HappensBefore::line_of(Semaphore& s, Chain chain) {
+  if (s.ordered) chain = no_chain;
+  for (Line& line : s.lines) {
+    if (line.chain == chain) return line;
+  }
+  s.lines.push_back({chain, {}, 0, 0});
+  return s.lines.back();
+}
+
+void HappensBefore::signal(const Effect& effect) {
+  Semaphore& s = semaphores_[effect.semaphore];
+  Stream& stream = self();
+  Signal made;
+  // The update of a register store fires in no order with later ones: a chain of its own, like a transfer.
+  made.event = site_->nature == Nature::store ? new_link(effect.semaphore) : event_of(effect);
+  made.position = position_;
+  made.engine = site_->engine;
+  made.unit = site_->nature == Nature::transfer ? effect.amount / dma_engine_count : effect.amount;
+  made.clock = stored(stream);
+  made.ordinal = s.signals++;
+  Line& line = line_of(s, made.event.chain);
+  if (s.ordered && !line.signals.empty() && !follows(stream.clock, made, line.signals.back()))
+    s.disproved = true;
+  line.total += effect.amount;
+  made.sum = line.total;
+  line.signals.push_back(made);
+  if (s.ordered && line.signals.size() >= s.prune_at) prune(s);
+}
+
+// What every listener knows, nobody asks for again.
+void HappensBefore::prune(Semaphore& s) {
+  auto& signals = s.lines.front().signals;
+  std::size_t gone = signals.size() - 1;
+  for (const Engine e : all_engines) {
+    if (!s.listeners.contains(e)) continue;
+    const Clock& clock = now_[at(e)].clock;
+    gone = std::min(
+        gone, first_that(0, signals.size(), [&](std::size_t k) { return !knows(clock, signals[k].event); }));
+  }
+  forget(s.lines.front(), gone);
+  s.prune_at = std::max<std::size_t>(256, 2 * signals.size());
+}
+
+void HappensBefore::forget(Line& line, std::size_t count) {
+  auto& signals = line.signals;
+  for (std::size_t k = 0; k < count; ++k) clocks_.release(signals[k].clock);
+  if (count > 0) line.forgotten = signals[count - 1].sum;
+  signals.erase(signals.begin(), signals.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+void HappensBefore::decrement(const Effect& effect) {
+  Semaphore& s = semaphores_[effect.semaphore];
+  // Before a setting that it need not follow it may have been forgotten.
+  if (!s.settings.empty() && !known(s.settings.back().event)) return;
+  if (!s.decrements) s.decrements = std::make_unique<Decrements>();
+  auto& mine = s.decrements->of[at(site_->engine)];
+  mine.push_back({event_of(effect), effect.amount + (mine.empty() ? 0 : mine.back().sum)});
+}
+
+void HappensBefore::set(const Effect& effect) {
+  Semaphore& s = semaphores_[effect.semaphore];
+  Setting setting{event_of(effect), effect.amount, {}};
+  for (const Line& line : s.lines) {
+    const std::size_t n = first_that(
+        0, line.signals.size(), [&](std::size_t k) { return !knows(self().clock, line.signals[k].event); });
+    setting.before.push_back(n > 0 ? line.signals[n - 1].sum : line.forgotten);
+  }
+  // Of what is older than the setting before this one, no wait is asked any more.
+  if (s.ordered && !s.lines.empty() && !s.settings.empty()) {
+    Line& line = s.lines.front();
+    const std::uint64_t old = s.settings.back().before.empty() ? 0 : s.settings.back().before.front();
+    forget(line,
+           first_that(0, line.signals.size(), [&](std::size_t k) { return line.signals[k].sum > old; }));
+  }
+  if (s.settings.size() == 2) s.settings.erase(s.settings.begin());
+  s.settings.push_back(std::move(setting));
+  s.decrements.reset();
+}
+
+}  // namespace ncemu

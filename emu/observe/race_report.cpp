@@ -1,0 +1,199 @@
+// A race in the user's words: what both instructions do to the same bytes, why nothing orders them, and what
+// would.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "emu/observe/operands.h"
+#include "emu/observe/races.h"
+#include "isa/fault.h"
+
+namespace ncemu {
+namespace {
+
+std::string semaphore_name(const Program& program, std::uint8_t semaphore) {
+  for (const NamedSemaphore& named : program.semaphores) {
+    if (named.number == semaphore) return fmt::format("S[{}] ({})", semaphore, named.name);
+  }
+  return fmt::format("S[{}]", semaphore);
+}
+
+class Report {
+ public:
+  Report(const Race& race, const RunTrace& trace)
+      : race_(race),
+        trace_(trace),
+        program_(trace.program()),
+        first_(trace.sites()[race.first.site]),
+        second_(trace.sites()[race.second.site]) {
+    const Footprints& all = trace.footprints();
+    const bool some =
+        shared_bytes(all[touch(race.first).footprint], all[touch(race.second).footprint], bytes_, lanes_);
+    ensure(some, "two accesses that race share bytes");
+  }
+
+  Finding finding() const {
+    Finding f;
+    f.kind = CheckKind::races;
+    const bool earlier_writes = race_.first.write, later_writes = race_.second.write;
+    f.message =
+        fmt::format("{} {} {} that {} {} {}, and nothing orders the two", subject(second_, race_.second),
+                    later_writes ? "overwrites" : "reads", place(race_.second), subject(first_, race_.first),
+                    earlier_writes ? "writes" : "reads", while_running());
+    f.involved = {{second_.engine, second_.index, says(race_.second)},
+                  {first_.engine, first_.index, says(race_.first)}};
+    f.fix = fix();
+    f.count = race_.count;
+    return f;
+  }
+
+ private:
+  const RunSite& site(const Access& access) const { return trace_.sites()[access.site]; }
+  const Touch& touch(const Access& access) const { return trace_.touches(site(access))[access.touch]; }
+  const Instruction& instruction(const RunSite& site) const {
+    return program_.stream(site.engine)[site.index];
+  }
+
+  // "scalar's activation", "the dma_copy that sync has triggered".
+  std::string subject(const RunSite& site, const Access&) const {
+    const std::string_view mnemonic = info(instruction(site).opcode).mnemonic;
+    if (site.nature == Nature::transfer)
+      return fmt::format("{}'s transfer ({})", name(site.engine), mnemonic);
+    return fmt::format("{}'s {}", name(site.engine), mnemonic);
+  }
+
+  std::string while_running() const {
+    if (first_.nature == Nature::transfer) return "until its completion";
+    if (first_.engine == second_.engine && first_.nature == Nature::data)
+      return race_.first.write ? "at its end, the pipeline being longer" : "until the end of its reading";
+    return race_.first.write ? "until its completion" : "until the end of its reading";
+  }
+
+  // Where the access is in memory: its first byte in common.
+  std::string place(const Access& access) const {
+    std::string text;
+    std::size_t ordinal = 0;
+    const Touch& wanted = touch(access);
+    for_each_operand(instruction(site(access)), [&](std::string_view, const auto& pattern, Role) {
+      if (ordinal++ != wanted.ordinal) return;
+      if constexpr (std::is_same_v<std::decay_t<decltype(pattern)>, HbmPattern>) {
+        text = describe_byte(program_, pattern.tensor, bytes_.begin);
+      } else {
+        text = describe_byte(program_, pattern.space, pattern.place, lanes_.first(), bytes_.begin);
+      }
+    });
+    if (text.empty()) {  // a word of the address window
+      text = fmt::format("{} partition {}, byte {}", memory() == psum_memory ? "PSUM" : "SBUF",
+                         lanes_.first(), bytes_.begin);
+    }
+    return text;
+  }
+
+  std::uint32_t memory() const { return trace_.footprints()[touch(race_.first).footprint].memory; }
+
+  // "writes dst: a[0, 0] (SBUF bytes 0 to 511 of partitions 0 to 127)"
+  std::string says(const Access& access) const {
+    std::string operand;
+    std::size_t ordinal = 0;
+    for_each_operand(instruction(site(access)), [&](std::string_view n, const auto&, Role) {
+      if (ordinal++ == touch(access).ordinal) operand = fmt::format(" {}", n);
+    });
+    const std::int64_t last = bytes_.end - 1;
+    std::string where;
+    if (memory() >= first_tensor_memory) {
+      where = fmt::format("bytes {} to {} of '{}'", bytes_.begin, last,
+                          program_.tensors[memory() - first_tensor_memory].name);
+    } else {
+      where = fmt::format("{} bytes {} to {} of partition{} {}", memory() == psum_memory ? "PSUM" : "SBUF",
+                          bytes_.begin, last, lanes_.first() == lanes_.last() ? "" : "s",
+                          lanes_.first() == lanes_.last()
+                              ? fmt::format("{}", lanes_.first())
+                              : fmt::format("{} to {}", lanes_.first(), lanes_.last()));
+    }
+    return fmt::format("{}{} {} ({})", access.write ? "writes" : "reads", operand, place(access), where);
+  }
+
+  // What the first instruction signals when the access is over, if it does.
+  const Effect* signal() const {
+    for (const Effect& effect : trace_.effects(first_)) {
+      if (effect.kind != Effect::Kind::increment) continue;
+      if (!effect.at_read || !race_.first.write) return &effect;
+    }
+    return nullptr;
+  }
+
+  // What the semaphore has reached with the signal of the first instruction, since it was last set; nothing
+  // where others signal it too or take from it.
+  std::optional<std::uint64_t> reached(std::uint8_t semaphore) const {
+    std::uint64_t value = 0;
+    std::uint32_t position = 0;
+    std::optional<std::uint64_t> result;
+    for (const std::uint32_t number : trace_.order()) {
+      const RunSite& s = trace_.sites()[number];
+      const bool mine = s.engine == first_.engine;
+      for (const Effect& effect : trace_.effects(s)) {
+        if (effect.semaphore != semaphore) continue;
+        if (effect.kind == Effect::Kind::decrement) return std::nullopt;
+        if (effect.kind == Effect::Kind::increment && !mine) return std::nullopt;
+        value = effect.kind == Effect::Kind::set ? effect.amount : value + effect.amount;
+        if (mine && position == race_.first.position && effect.kind == Effect::Kind::increment)
+          result = value;
+      }
+      position += mine;
+    }
+    return result;
+  }
+
+  std::string fix() const {
+    const std::string_view waiter = name(second_.engine);
+    const std::string_view mnemonic = info(instruction(first_).opcode).mnemonic;
+    const bool reading = !race_.first.write && first_.nature == Nature::data;
+    const Effect* effect = signal();
+    if (effect == nullptr) {
+      const auto effects = trace_.effects(first_);
+      const bool wrong_event = !effects.empty() && effects.front().at_read;
+      return fmt::format("{}signal a semaphore {} after the {} of {}, and let {} wait for it before its {}",
+                         wrong_event ? "@read says nothing about the result: " : "",
+                         first_.nature == Nature::transfer ? "(16 increments)"
+                         : reading                         ? "@read"
+                                                           : "@complete",
+                         mnemonic, name(first_.engine), waiter, info(instruction(second_).opcode).mnemonic);
+    }
+    const std::string semaphore = semaphore_name(program_, effect->semaphore);
+    const auto value = reached(effect->semaphore);
+    if (!value) {
+      return fmt::format(
+          "give the {} of {} a semaphore of its own, as others change {} too, and let {} wait "
+          "for it before its {}",
+          mnemonic, name(first_.engine), semaphore, waiter, info(instruction(second_).opcode).mnemonic);
+    }
+    const bool waits = second_.need > 0 && second_.wait_semaphore == effect->semaphore;
+    if (waits && second_.need >= *value) {
+      return fmt::format(
+          "{} counts transfers that are in flight together, so that {} can be reached without "
+          "this one: give each transfer a semaphore of its own, or wait for all of them",
+          semaphore, second_.need);
+    }
+    return fmt::format("{} must wait for {} >= {} before its {}{}{}", waiter, semaphore, *value,
+                       info(instruction(second_).opcode).mnemonic,
+                       waits ? fmt::format(" (it waits for {})", second_.need) : "",
+                       race_.count > 1 ? ", the first time" : "");
+  }
+
+  const Race& race_;
+  const RunTrace& trace_;
+  const Program& program_;
+  const RunSite& first_;
+  const RunSite& second_;
+  Extent bytes_;
+  LaneSet lanes_;
+};
+
+}  // namespace
+
+Finding describe_race(const Race& race, const RunTrace& trace) { return Report(race, trace).finding(); }
+
+}  // namespace ncemu

@@ -1,0 +1,80 @@
+#include "emu/observe/races.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace ncemu {
+namespace {
+
+// The races of one walk, one per pair of static instructions.
+class Found {
+ public:
+  explicit Found(const RunTrace& trace) : trace_(&trace) {}
+
+  void add(const Access& first, const Access& second) {
+    const auto [known, fresh] = number_.try_emplace(key(first) << 32U | key(second), races_.size());
+    if (fresh) races_.push_back({first, second, 0});
+    Race& race = races_[known->second];
+    // One pair of executions, whatever the number of bytes and operands.
+    if (!fresh && last_first_ == first.position && last_second_ == second.position) return;
+    last_first_ = first.position;
+    last_second_ = second.position;
+    ++race.count;
+  }
+  std::vector<Race> take() { return std::move(races_); }
+
+ private:
+  std::uint64_t key(const Access& a) const {
+    return std::uint64_t{trace_->sites()[a.site].index} << 3U | static_cast<std::uint64_t>(a.engine);
+  }
+
+  const RunTrace* trace_;
+  std::vector<Race> races_;
+  std::unordered_map<std::uint64_t, std::size_t> number_;
+  std::uint32_t last_first_ = no_index, last_second_ = no_index;
+};
+
+}  // namespace
+
+std::vector<Race> find_races(RunTrace& trace) {
+  trace.footprints().divide();
+  HappensBefore order(trace);
+  while (true) {
+    Found found(trace);
+    order.begin();
+    const bool look = !order.surely_not_final();
+    RaceShadow shadow(look ? trace.footprints().atom_count() : 0);
+    for (const std::uint32_t number : trace.order()) {
+      const RunSite& site = trace.sites()[number];
+      order.start(site);
+      if (look) {
+        const auto touches = trace.touches(site);
+        for (std::uint32_t k = 0; k < touches.size(); ++k) {
+          const Touch& touch = touches[k];
+          const Access access{touch.write ? order.completion() : order.end_of_reading(),
+                              k,
+                              number,
+                              order.position(),
+                              site.engine,
+                              touch.write,
+                              site.nature == Nature::data};
+          const LaneSet& lanes = trace.footprints()[touch.footprint].lanes;
+          for (const Footprints::Atom atom : trace.footprints().atoms(touch.footprint)) {
+            shadow.access(atom, lanes, access, order,
+                          [&](const Access& earlier) { found.add(earlier, access); });
+          }
+        }
+      }
+      order.finish();
+    }
+    if (order.end() && look) return found.take();
+  }
+}
+
+std::vector<Finding> RaceObserver::findings() {
+  std::vector<Finding> all;
+  for (const Race& race : find_races(trace_)) all.push_back(describe_race(race, trace_));
+  return all;
+}
+
+}  // namespace ncemu

@@ -1,0 +1,41 @@
+#pragma once
+
+// Finds races: two accesses to the same bytes, one of them a write, that no synchronisation orders, however
+// harmless the timing of this run was. It records the run and looks at its order afterwards.
+
+#include <vector>
+
+#include "emu/observe/finding.h"
+#include "emu/observe/race_shadow.h"
+#include "emu/observe/run_trace.h"
+
+namespace ncemu {
+
+// Two static instructions that race.
+struct Race {
+  Access first, second;     // the first time
+  std::uint64_t count = 0;  // pairs of executions
+};
+
+class RaceObserver : public Observer {
+ public:
+  // The program must outlive the observer.
+  explicit RaceObserver(const Program& program) : trace_(program) {}
+  void on_start(const Started& started) override {
+    trace_.record(started.engine, started.index, *started.instruction);
+  }
+
+  // After the run: one finding for each pair of instructions, in the order of the run.
+  std::vector<Finding> findings();
+
+ private:
+  RunTrace trace_;
+};
+
+// In the order in which the run met them. Divides the footprints of the trace.
+std::vector<Race> find_races(RunTrace& trace);
+
+// The race in the user's words.
+Finding describe_race(const Race& race, const RunTrace& trace);
+
+}  // namespace ncemu

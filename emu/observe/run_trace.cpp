@@ -1,0 +1,159 @@
+#include "emu/observe/run_trace.h"
+
+#include <algorithm>
+
+#include "emu/machine/address_window.h"
+#include "isa/fault.h"
+
+namespace ncemu {
+namespace {
+
+Nature nature_of(const Instruction& instruction) {
+  const InstructionInfo& row = info(instruction.opcode);
+  if (row.is_dma()) return Nature::transfer;
+  if (!row.is_control()) return Nature::data;
+  if (instruction.opcode == Opcode::drain) return Nature::drain;
+  return instruction.opcode == Opcode::register_store ? Nature::store : Nature::sequencer;
+}
+
+// Only increments prove anything (design: what a wait proves), and a counter is never negative.
+std::uint32_t need_of(const Wait& wait) {
+  switch (wait.condition) {
+    case Comparison::ge:
+    case Comparison::eq: return wait.value;
+    case Comparison::gt: return wait.value + 1U;
+    case Comparison::ne: return wait.value == 0 ? 1 : 0;
+    case Comparison::always:
+    case Comparison::lt:
+    case Comparison::le: return 0;
+  }
+  return 0;
+}
+
+bool describe(UpdateOperation operation, std::uint32_t value, Effect& effect) {
+  switch (operation) {
+    case UpdateOperation::none:
+    case UpdateOperation::evt_set:
+    case UpdateOperation::evt_clr: return false;
+    case UpdateOperation::sem_inc: effect = {Effect::Kind::increment, false, 0, 1}; return true;
+    case UpdateOperation::sem_dec: effect = {Effect::Kind::decrement, false, 0, 1}; return true;
+    case UpdateOperation::sem_add_imm: effect = {Effect::Kind::increment, false, 0, value}; return true;
+    case UpdateOperation::sem_sub_imm: effect = {Effect::Kind::decrement, false, 0, value}; return true;
+    case UpdateOperation::sem_wr_imm: effect = {Effect::Kind::set, false, 0, value}; return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+RunTrace::RunTrace(const Program& program) : program_(&program) {
+  for (const Engine e : all_engines) {
+    static_site_[static_cast<std::size_t>(e)].assign(program.stream(e).size(), none);
+  }
+}
+
+void RunTrace::record(Engine engine, std::uint32_t index, const Instruction& resolved) {
+  const auto e = static_cast<std::size_t>(engine);
+  if (&resolved == &program_->streams[e][index]) {  // names no registers: looks the same every time
+    std::uint32_t& site = static_site_[e][index];
+    if (site == none) site = make(engine, index, resolved);
+    order_.push_back(site);
+    return;
+  }
+  const std::uint32_t fresh = make(engine, index, resolved);
+  const RunSite& made = sites_[fresh];
+  std::uint64_t hash = (std::uint64_t{index} << 3U | e) ^ std::uint64_t{made.need} << 40U;
+  for (const Touch& t : touches(made)) hash = (hash ^ t.footprint) * 0x9E37'79B9'7F4A'7C15U;
+  std::vector<std::uint32_t>& candidates = known_[hash ^ hash >> 29U];
+  const auto same = std::find_if(candidates.begin(), candidates.end(), [&](std::uint32_t other) {
+    const RunSite& s = sites_[other];
+    return s.engine == engine && s.index == index && s.need == made.need &&
+           std::equal(touches(s).begin(), touches(s).end(), touches(made).begin(), touches(made).end(),
+                      [](const Touch& a, const Touch& b) { return a.footprint == b.footprint; });
+  });
+  if (same == candidates.end()) {
+    candidates.push_back(fresh);
+    order_.push_back(fresh);
+    return;
+  }
+  order_.push_back(*same);
+  touches_.resize(made.first_touch);
+  effects_.resize(made.first_effect);
+  sites_.pop_back();
+}
+
+std::uint32_t RunTrace::make(Engine engine, std::uint32_t index, const Instruction& instruction) {
+  RunSite site;
+  site.engine = engine;
+  site.nature = nature_of(instruction);
+  site.index = index;
+  site.wait_semaphore = instruction.wait.semaphore;
+  site.need = need_of(instruction.wait);
+  site.first_effect = static_cast<std::uint32_t>(effects_.size());
+  add_effects(instruction);
+  site.effects = static_cast<std::uint32_t>(effects_.size()) - site.first_effect;
+  site.first_touch = static_cast<std::uint32_t>(touches_.size());
+  add_touches(instruction);
+  site.touches = static_cast<std::uint32_t>(touches_.size()) - site.first_touch;
+  sites_.push_back(site);
+  return static_cast<std::uint32_t>(sites_.size() - 1);
+}
+
+void RunTrace::add_touches(const Instruction& instruction) {
+  const auto first = static_cast<std::ptrdiff_t>(touches_.size());
+  const auto add = [&](const Footprint& footprint, bool write, std::size_t ordinal) {
+    touches_.push_back({footprints_.add(footprint, write), write, static_cast<std::uint8_t>(ordinal)});
+  };
+  std::size_t ordinal = 0;
+  for_each_access(instruction, [&](const auto& pattern, Role role) {
+    add(footprint_of(pattern), role == Role::write, ordinal++);
+  });
+  if (const auto* words = std::get_if<Write>(&instruction.operands)) {
+    for (const auto& [address, data] :
+         {std::pair{words->address0, words->data0}, std::pair{words->address1, words->data1}}) {
+      if (ordinal == words->count) break;
+      const auto decoded = decode_write(address, data, program_->target);
+      const auto* word = std::get_if<MemoryWord>(&decoded);
+      if (word != nullptr) {
+        AccessPattern pattern;
+        pattern.space = word->space;
+        pattern.partition = static_cast<std::uint8_t>(word->partition);
+        pattern.offset = word->offset;
+        add(footprint_of(pattern), true, ordinal);
+      }
+      ++ordinal;
+    }
+  }
+  std::stable_partition(touches_.begin() + first, touches_.end(), [](const Touch& t) { return !t.write; });
+}
+
+void RunTrace::add_effects(const Instruction& instruction) {
+  const auto add = [&](UpdateOperation operation, std::uint8_t semaphore, std::uint32_t value, bool at_read) {
+    Effect effect;
+    if (!describe(operation, value, effect)) return;
+    effect.semaphore = semaphore;
+    effect.at_read = at_read;
+    effects_.push_back(effect);
+  };
+  if (const auto* clear = std::get_if<SemaphoreRange>(&instruction.operands)) {
+    for (int k = 0; k < clear->count; ++k)
+      add(UpdateOperation::sem_wr_imm, static_cast<std::uint8_t>(clear->first + k), 0, false);
+  } else if (const auto* words = std::get_if<Write>(&instruction.operands)) {
+    const auto write = [&](std::uint32_t address, std::uint32_t data) {
+      const auto decoded = decode_write(address, data, program_->target);
+      if (const auto* s = std::get_if<SemaphoreWrite>(&decoded))
+        add(s->operation, s->semaphore, s->value, false);
+    };
+    write(words->address0, words->data0);
+    if (words->count > 1) write(words->address1, words->data1);
+  }
+  const Update& update = instruction.update;
+  const bool transfer = info(instruction.opcode).is_dma();
+  if (transfer && update.operation == UpdateOperation::sem_inc) {
+    add(UpdateOperation::sem_add_imm, update.semaphore, dma_engine_count, false);
+  } else {
+    add(update.operation, update.semaphore, update.value, !transfer && update.when == UpdateWhen::read);
+  }
+}
+
+}  // namespace ncemu

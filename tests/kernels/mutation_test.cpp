@@ -1,0 +1,102 @@
+// Takes away each wait that automatic synchronisation has put into the kernels of the library, one at a time:
+// the checks must notice, unless the wait follows from the others.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "emu/machine_config.h"
+#include "emu/observe/races.h"
+#include "tests/support/happens_before.h"
+#include "tests/support/kernel.h"
+
+using namespace ncemu;
+using namespace ncemu::test;
+
+namespace {
+
+struct Kernel {
+  std::string file;
+  Params params;
+  std::string machine = "trn1";
+};
+
+// The smallest sizes that use every buffer again.
+const std::vector<Kernel> kernels = {
+    {"fp8_gemm.nca", {{"M", "260"}, {"K", "260"}, {"N", "1030"}}},
+    {"fp8_gemm.nca", {{"M", "260"}, {"K", "130"}, {"N", "520"}, {"SCALES", "row"}}},
+    {"fp8_double_row_gemm.nca", {{"M", "260"}, {"K", "390"}, {"N", "520"}}, "trn2"},
+    {"bf16_gemm.nca", {{"M", "130"}, {"K", "256"}, {"N", "520"}}},
+    {"fp32_gemm.nca", {{"M", "130"}, {"K", "200"}, {"N", "513"}}},
+    {"gemm_naive.nca", {{"M", "130"}, {"K", "130"}, {"N", "513"}}},
+    {"gemm_stationary.nca", {{"M", "130"}, {"K", "130"}, {"N", "513"}}},
+    {"gemm_buffered.nca", {{"M", "130"}, {"K", "260"}, {"N", "2100"}}},
+    {"gemm_blocked.nca", {{"M", "260"}, {"K", "130"}, {"N", "513"}}},
+    {"vector_add.nca", {{"R", "1000"}, {"C", "700"}, {"W", "512"}}},
+    {"softmax.nca", {{"R", "700"}, {"C", "130"}}},
+    {"flash_attention.nca", {{"H", "2"}, {"S", "200"}, {"D", "40"}, {"CAUSAL", "true"}}},
+    {"paged_decode_attention.nca", {{"B", "2"}, {"H", "3"}, {"D", "24"}, {"MP", "130"}, {"NP", "12"}}},
+};
+
+struct Verdict {
+  RunStatus status = RunStatus::finished;
+  std::vector<Finding> findings;
+};
+
+Verdict check(const Program& program) {
+  RaceObserver races(program);
+  RunOptions options;
+  options.mode = Mode::check;
+  Machine machine(builtin_machine(program.target.machine), program, options);
+  machine.add(races);
+  const RunResult result = machine.run();
+  return {result.status, races.findings()};
+}
+
+}  // namespace
+
+TEST_CASE("no kernel of the library has a race, and each wait that is needed is missed when it is gone") {
+  std::size_t needed = 0, implied = 0;
+  for (const Kernel& kernel : kernels) {
+    CAPTURE(kernel.file);
+    const Program program = assemble_kernel(kernel.file, kernel.params, kernel.machine);
+    const Verdict whole = check(program);
+    REQUIRE(whole.status == RunStatus::finished);
+    for (const Finding& f : whole.findings) FAIL_CHECK(f.message);
+    const Program text = kernel_in_text_order(kernel.file, kernel.params, kernel.machine);
+    for (const Engine e : all_engines) {
+      for (std::size_t i = 0; i < program.stream(e).size(); ++i) {
+        if (!program.stream(e)[i].wait.present()) continue;
+        Program broken = program;
+        broken.stream(e)[i].wait = {};
+        const Verdict verdict = check(broken);
+        if (verdict.status == RunStatus::deadlock || !verdict.findings.empty()) {
+          ++needed;
+          continue;
+        }
+        // The definition must agree that nothing is missing.
+        ++implied;
+        CAPTURE(name(e));
+        CAPTURE(i);
+        for (const std::string& pair : unordered_accesses(text, broken, Compare::patterns)) FAIL_CHECK(pair);
+      }
+    }
+  }
+  MESSAGE(needed, " waits are needed, ", implied, " follow from others");
+  CHECK(needed > 500);
+}
+
+TEST_CASE("every kernel of the library is among those whose waits are taken away") {
+  const std::set<std::string> included = {"std.nca",
+                                          "gemm_schedule.nca"};  // by others, no kernels themselves
+  for (const auto& entry : std::filesystem::directory_iterator(NCEMU_SOURCE_DIR "/kernels")) {
+    const std::string file = entry.path().filename().string();
+    if (entry.path().extension() != ".nca" || included.contains(file)) continue;
+    CAPTURE(file);
+    CHECK(std::any_of(kernels.begin(), kernels.end(), [&](const Kernel& k) { return k.file == file; }));
+  }
+}
