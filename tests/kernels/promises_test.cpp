@@ -55,6 +55,7 @@ const std::vector<Kernel> kernels = {
     {"transpose_dma.nca", {{"R", "40"}, {"C", "130"}}},
     {"gelu_mlp.nca", {{"TOKENS", "70"}, {"D", "130"}, {"F", "140"}}},
     {"swiglu_mlp.nca", {{"TOKENS", "70"}, {"D", "130"}, {"F", "140"}}},
+    {"moe_layer.nca", {{"TOKENS", "140"}, {"D", "40"}, {"F", "130"}, {"E", "3"}, {"CAPACITY", "70"}}},
 };
 // Kernels that need NeuronCore-v3.
 const std::set<std::string> from_v3 = {"fp8_double_row_gemm.nca"};
