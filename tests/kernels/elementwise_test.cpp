@@ -43,15 +43,18 @@ void check_add(std::int64_t rows, std::int64_t columns, std::int64_t width, DTyp
 // roundings over the row and half a unit in the last place of the output type, or half of its smallest
 // number.
 void check_softmax(std::int64_t rows, std::int64_t columns, DType type, double tolerance,
-                   const std::string& machine) {
+                   const std::string& machine, std::int64_t width = 0) {
   const double underflow = type == DType::f16 ? std::ldexp(1.0, -25) : std::ldexp(1.0, -134);
   CAPTURE(rows);
   CAPTURE(columns);
   CAPTURE(machine);
   const Bytes x = to_bytes(type, random_values(static_cast<std::size_t>(rows * columns), 3, 6.0F));
-  const Program program = assemble_kernel(
-      "softmax.nca",
-      {{"R", std::to_string(rows)}, {"C", std::to_string(columns)}, {"T", std::string(name(type))}}, machine);
+  const Program program = assemble_kernel("softmax.nca",
+                                          {{"R", std::to_string(rows)},
+                                           {"C", std::to_string(columns)},
+                                           {"T", std::string(name(type))},
+                                           {"W", std::to_string(width)}},
+                                          machine);
   const KernelResult result = run_program(program, {{"x", x}}, {});
   REQUIRE_MESSAGE(result.run.status == RunStatus::finished, result.run.message);
   const std::vector<float> in = to_floats(type, x), out = to_floats(type, result.outputs.at("y"));
@@ -86,4 +89,11 @@ TEST_CASE("softmax of rows is the double-precision softmax up to its roundings")
   check_softmax(127, 512, DType::bf16, 4.1e-3, "trn1");
   check_softmax(129, 511, DType::f16, 5.2e-4, "trn2");
   check_softmax(512, 128, DType::bf16, 4.1e-3, "trn2");
+}
+
+TEST_CASE("softmax of rows in parts is the same function, wherever in the row the maximum is") {
+  for (const std::string& machine : machines) check_softmax(300, 257, DType::f32, 2e-5, machine, 64);
+  check_softmax(3, 2, DType::f32, 1e-6, "trn1", 1);
+  check_softmax(127, 512, DType::bf16, 4.1e-3, "trn1", 100);
+  check_softmax(2, 30000, DType::bf16, 4.1e-3, "trn1");  // too long for SBUF in one part
 }
