@@ -56,6 +56,27 @@ const std::vector<Kernel> kernels = {
     {"gelu_mlp.nca", {{"TOKENS", "70"}, {"D", "130"}, {"F", "140"}}},
     {"swiglu_mlp.nca", {{"TOKENS", "70"}, {"D", "130"}, {"F", "140"}}},
     {"moe_layer.nca", {{"TOKENS", "140"}, {"D", "40"}, {"F", "130"}, {"E", "3"}, {"CAPACITY", "70"}}},
+    {"softmax.nca", {{"R", "300"}, {"C", "130"}, {"W", "50"}}},
+    {"layer_norm.nca", {{"R", "300"}, {"C", "600"}}},
+    {"rms_norm.nca", {{"R", "300"}, {"C", "130"}}},
+    {"rms_norm_quantize.nca", {{"R", "300"}, {"C", "130"}}},
+    {"cross_entropy.nca", {{"R", "300"}, {"V", "130"}, {"W", "50"}}},
+    {"adamw.nca", {{"N", "10001"}, {"W", "64"}}},
+    {"silu.nca", {{"R", "300"}, {"C", "130"}, {"W", "50"}}},
+    {"max_pool.nca", {{"CH", "130"}, {"H", "9"}, {"W", "11"}}},
+    {"average_pool.nca", {{"CH", "130"}, {"H", "9"}, {"W", "11"}, {"K", "3"}}},
+    {"conv3x3.nca", {{"CI", "130"}, {"CO", "20"}, {"H", "9"}, {"W", "100"}}},
+    {"depthwise_conv1d.nca", {{"CH", "130"}, {"L", "100"}, {"W", "30"}}},
+    {"prefix_scan.nca", {{"R", "300"}, {"L", "130"}, {"W", "50"}}},
+    {"selective_scan.nca", {{"CH", "130"}, {"S", "3"}, {"L", "530"}}},
+    {"embedding_gather.nca", {{"N", "600"}, {"V", "40"}, {"D", "33"}}},
+    {"embedding_scatter_add.nca", {{"N", "300"}, {"V", "40"}, {"D", "530"}}},
+    {"top_k.nca", {{"R", "300"}, {"C", "130"}, {"K", "20"}}},
+    {"published/mamba_v1.nca", {{"STATES", "3"}, {"T", "65"}}},
+    {"published/mamba_v2.nca", {{"STATES", "3"}, {"T", "65"}}},
+    {"published/mamba_v3.nca", {{"STATES", "3"}, {"T", "65"}, {"TILE", "32"}}},
+    {"published/fused_attention.nca", {}},
+    {"published/rmsnorm_quant.nca", {{"C", "1100"}}},
 };
 // Kernels that need NeuronCore-v3.
 const std::set<std::string> from_v3 = {"fp8_double_row_gemm.nca"};
@@ -76,7 +97,7 @@ std::map<std::string, Bytes> inputs(const Program& program) {
   std::map<std::string, Bytes> all;
   std::uint32_t seed = 11;
   for (const Tensor& t : program.tensors) {
-    if (t.kind != TensorKind::input) continue;
+    if (t.kind != TensorKind::input && t.kind != TensorKind::inout) continue;
     std::vector<float> values = random_values(static_cast<std::size_t>(t.elements()), seed++);
     // Integers are row numbers and counts: small ones.
     if (is_integer(t.dtype)) {
@@ -136,7 +157,8 @@ TEST_CASE("functional and timed runs leave the outputs of the text executed in s
       const KernelResult result = run(program, mode);
       REQUIRE_MESSAGE(result.run.status == RunStatus::finished, result.run.message);
       for (std::size_t i = 0; i < text.tensors.size(); ++i) {
-        if (text.tensors[i].kind != TensorKind::output) continue;
+        const TensorKind kind = text.tensors[i].kind;
+        if (kind != TensorKind::output && kind != TensorKind::inout) continue;
         Bytes expected(static_cast<std::size_t>(text.tensors[i].bytes()));
         oracle.hbm.read(static_cast<std::uint16_t>(i), 0, expected);
         CHECK((result.outputs.at(text.tensors[i].name) == expected));
