@@ -10,6 +10,8 @@ namespace {
 // A run that is still not final after so many walks is full of waits that prove nothing; the order found so
 // far holds more than the truth, and the races that it leaves are reported.
 constexpr int walk_limit = 50;
+// More different hazards than anybody reads.
+constexpr std::size_t hazard_limit = 1000;
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t v) {
   hash = (hash ^ v) * 0x9E37'79B9'7F4A'7C15U;
@@ -40,8 +42,13 @@ HappensBefore::HappensBefore(const RunTrace& trace) : trace_(&trace), semaphores
       s.listeners = s.listeners | site.engine;
     }
     for (const Effect& effect : trace.effects(site)) {
+      Semaphore& s = semaphores_[effect.semaphore];
       if (effect.kind == Effect::Kind::increment)
         producers[effect.semaphore] = producers[effect.semaphore] | site.engine;
+      if (effect.kind == Effect::Kind::decrement) {
+        s.consumers = s.consumers | site.engine;
+        s.listeners = s.listeners | site.engine;
+      }
     }
   }
   for (const RunSite& site : trace.sites()) {
@@ -82,11 +89,13 @@ void HappensBefore::begin() {
     s.settings.clear();
     s.decrements.reset();
     s.chain = no_chain;
+    s.assured.fill(0);
   }
   last_clocks_ = std::move(clocks_);
   clocks_.clear();
   last_decisions_ = decisions_;
   decisions_ = 0;
+  hazards_.clear();
 }
 
 bool HappensBefore::end() {
@@ -195,6 +204,8 @@ void HappensBefore::wait(std::uint8_t semaphore, std::uint32_t need) {
   } else {
     wait_unordered(s, setting, need + decremented);
   }
+  std::uint64_t& assured = s.assured[at(site_->engine)];
+  assured = std::max<std::uint64_t>(assured, need);
 }
 
 void HappensBefore::wait_ordered(const Semaphore& s, const Setting* setting, std::uint64_t need) {
@@ -320,6 +331,9 @@ void HappensBefore::signal(const Effect& effect) {
   made.unit = site_->nature == Nature::transfer ? effect.amount / dma_engine_count : effect.amount;
   made.clock = stored(stream);
   made.ordinal = s.signals++;
+  made.site = number_of(*site_);
+  if (!s.settings.empty() && !known(s.settings.back().event))
+    report(SemaphoreHazard::Kind::lost_signal, effect.semaphore, made.site, s.settings.back().site);
   Line& line = line_of(s, made.event.chain);
   if (s.ordered && !line.signals.empty() && !follows(stream.clock, made, line.signals.back()))
     s.disproved = true;
@@ -352,6 +366,12 @@ void HappensBefore::forget(Line& line, std::size_t count) {
 
 void HappensBefore::decrement(const Effect& effect) {
   Semaphore& s = semaphores_[effect.semaphore];
+  if (may_underflow(s, effect)) {
+    const std::uint32_t site = number_of(*site_);
+    report(SemaphoreHazard::Kind::underflow, effect.semaphore, site, site);
+  }
+  std::uint64_t& assured = s.assured[at(site_->engine)];
+  assured -= std::min<std::uint64_t>(assured, effect.amount);
   // Before a setting that it need not follow it may have been forgotten.
   if (!s.settings.empty() && !known(s.settings.back().event)) return;
   if (!s.decrements) s.decrements = std::make_unique<Decrements>();
@@ -359,12 +379,53 @@ void HappensBefore::decrement(const Effect& effect) {
   mine.push_back({event_of(effect), effect.amount + (mine.empty() ? 0 : mine.back().sum)});
 }
 
+// Whether another timing may find less in the semaphore than is taken from it. Its own wait assures the
+// acquire form; else a single consumer may rely on the waits and signals before.
+bool HappensBefore::may_underflow(const Semaphore& s, const Effect& effect) const {
+  const bool acquires =
+      site_->need > 0 && site_->wait_semaphore == effect.semaphore && site_->nature == Nature::sequencer;
+  if (acquires && site_->need >= effect.amount) return false;
+  if (!(s.consumers == EngineSet(site_->engine))) return true;
+  if (s.assured[at(site_->engine)] >= effect.amount) return false;
+  const Setting* setting = s.settings.empty() ? nullptr : &s.settings.back();
+  if (setting != nullptr && !known(setting->event)) return true;
+  std::uint64_t least = setting != nullptr ? setting->value : 0;
+  for (std::size_t l = 0; l < s.lines.size(); ++l) {
+    const auto& signals = s.lines[l].signals;
+    const std::size_t n =
+        first_that(0, signals.size(), [&](std::size_t k) { return !known(signals[k].event); });
+    const std::uint64_t sum = n > 0 ? signals[n - 1].sum : s.lines[l].forgotten;
+    const std::uint64_t before = setting != nullptr && l < setting->before.size() ? setting->before[l] : 0;
+    least += sum - std::min(sum, before);
+  }
+  const auto* taken = s.decrements ? &s.decrements->of[at(site_->engine)] : nullptr;
+  return least < effect.amount + (taken != nullptr && !taken->empty() ? taken->back().sum : 0);
+}
+
+void HappensBefore::report(SemaphoreHazard::Kind kind, std::uint8_t semaphore, std::uint32_t first,
+                           std::uint32_t second) {
+  const auto same = std::find_if(hazards_.begin(), hazards_.end(), [&](const SemaphoreHazard& h) {
+    return h.kind == kind && h.semaphore == semaphore && h.first == first && h.second == second;
+  });
+  if (same != hazards_.end()) {
+    ++same->count;
+  } else if (hazards_.size() < hazard_limit) {
+    hazards_.push_back({kind, semaphore, first, second, 1});
+  }
+}
+
+std::uint32_t HappensBefore::number_of(const RunSite& site) const {
+  return static_cast<std::uint32_t>(&site - trace_->sites().data());
+}
+
 void HappensBefore::set(const Effect& effect) {
   Semaphore& s = semaphores_[effect.semaphore];
-  Setting setting{event_of(effect), effect.amount, {}};
+  Setting setting{event_of(effect), effect.amount, number_of(*site_), {}};
   for (const Line& line : s.lines) {
     const std::size_t n = first_that(
         0, line.signals.size(), [&](std::size_t k) { return !knows(self().clock, line.signals[k].event); });
+    if (n < line.signals.size())
+      report(SemaphoreHazard::Kind::lost_signal, effect.semaphore, line.signals[n].site, setting.site);
     setting.before.push_back(n > 0 ? line.signals[n - 1].sum : line.forgotten);
   }
   // Of what is older than the setting before this one, no wait is asked any more.
@@ -376,6 +437,7 @@ void HappensBefore::set(const Effect& effect) {
   }
   if (s.settings.size() == 2) s.settings.erase(s.settings.begin());
   s.settings.push_back(std::move(setting));
+  s.assured.fill(0);
   s.decrements.reset();
 }
 

@@ -23,6 +23,17 @@
 
 namespace ncemu {
 
+// What may go wrong with a semaphore in some legal timing.
+struct SemaphoreHazard {
+  enum class Kind : std::uint8_t {
+    underflow,    // `second` may subtract before enough has been added
+    lost_signal,  // `second` sets the semaphore, and the signal of `first` may come before or after
+  } kind = Kind::underflow;
+  std::uint8_t semaphore = 0;
+  std::uint32_t first = 0, second = 0;  // sites; equal for an underflow
+  std::uint64_t count = 0;
+};
+
 class HappensBefore {
  public:
   // The trace is complete and outlives this.
@@ -45,6 +56,8 @@ class HappensBefore {
   std::uint32_t position() const { return position_; }
 
   int walks() const { return walks_; }
+  // Of the last walk, in the order of the run, one per pair of sites.
+  const std::vector<SemaphoreHazard>& hazards() const { return hazards_; }
 
  private:
   struct Signal {
@@ -54,7 +67,8 @@ class HappensBefore {
     std::uint32_t unit = 0;  // its smallest part: a transfer signals in 16
     Clocks::Id clock = Clocks::none;
     std::uint32_t ordinal = 0;  // among the signals of the semaphore
-    std::uint64_t sum = 0;      // increments of its list up to here, itself included
+    std::uint32_t site = 0;
+    std::uint64_t sum = 0;  // increments of its list up to here, itself included
   };
   // Signals that come in one order.
   struct Line {
@@ -65,6 +79,7 @@ class HappensBefore {
   struct Setting {
     Event event;
     std::uint64_t value = 0;
+    std::uint32_t site = 0;
     std::vector<std::uint64_t> before;  // per line: increments that surely came before it
   };
   struct Decrements {
@@ -76,9 +91,11 @@ class HappensBefore {
     std::array<std::array<std::size_t, engine_count>, engine_count> known{};  // [by whom][whose]
   };
   struct Semaphore {
-    bool ordered = true;     // all its signals come in one order
-    bool disproved = false;  // they do not, as this walk has found
-    EngineSet listeners;     // streams that wait for it or set it
+    bool ordered = true;                                // all its signals come in one order
+    bool disproved = false;                             // they do not, as this walk has found
+    EngineSet listeners;                                // streams that wait for it, set it or take from it
+    EngineSet consumers;                                // streams that take from it
+    std::array<std::uint64_t, engine_count> assured{};  // what it holds at least, by a stream's waits
     std::uint32_t signals = 0;
     std::vector<Line> lines;
     std::vector<Line> last_walk;
@@ -109,6 +126,9 @@ class HappensBefore {
   Event event_of(const Effect& effect) const;
   void signal(const Effect& effect);
   void decrement(const Effect& effect);
+  bool may_underflow(const Semaphore& s, const Effect& effect) const;
+  void report(SemaphoreHazard::Kind kind, std::uint8_t semaphore, std::uint32_t first, std::uint32_t second);
+  std::uint32_t number_of(const RunSite& site) const;
   void set(const Effect& effect);
   Line& line_of(Semaphore& s, Chain chain);
   void prune(Semaphore& s);
@@ -125,6 +145,7 @@ class HappensBefore {
   std::uint32_t position_ = 0;
   Event read_end_, completion_;
 
+  std::vector<SemaphoreHazard> hazards_;
   int walks_ = 0;
   int unordered_ = 0;                                 // semaphores
   std::uint64_t decisions_ = 0, last_decisions_ = 0;  // hashes: what each wait has proved

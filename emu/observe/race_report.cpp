@@ -9,17 +9,11 @@
 
 #include "emu/observe/operands.h"
 #include "emu/observe/races.h"
+#include "emu/observe/sync_misuse.h"
 #include "isa/fault.h"
 
 namespace ncemu {
 namespace {
-
-std::string semaphore_name(const Program& program, std::uint8_t semaphore) {
-  for (const NamedSemaphore& named : program.semaphores) {
-    if (named.number == semaphore) return fmt::format("S[{}] ({})", semaphore, named.name);
-  }
-  return fmt::format("S[{}]", semaphore);
-}
 
 class Report {
  public:
@@ -162,7 +156,7 @@ class Report {
                                                            : "@complete",
                          mnemonic, name(first_.engine), waiter, info(instruction(second_).opcode).mnemonic);
     }
-    const std::string semaphore = semaphore_name(program_, effect->semaphore);
+    const std::string semaphore = semaphore_in_words(program_, effect->semaphore);
     const auto value = reached(effect->semaphore);
     if (!value) {
       return fmt::format(

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "emu/observe/sync_misuse.h"
+
 namespace ncemu {
 namespace {
 
@@ -36,7 +38,7 @@ class Found {
 
 }  // namespace
 
-std::vector<Race> find_races(RunTrace& trace) {
+RunOrder analyse_order(RunTrace& trace) {
   trace.footprints().divide();
   HappensBefore order(trace);
   while (true) {
@@ -67,13 +69,17 @@ std::vector<Race> find_races(RunTrace& trace) {
       }
       order.finish();
     }
-    if (order.end() && look) return found.take();
+    if (order.end() && look) return {found.take(), order.hazards()};
   }
 }
 
 std::vector<Finding> RaceObserver::findings() {
   std::vector<Finding> all;
-  for (const Race& race : find_races(trace_)) all.push_back(describe_race(race, trace_));
+  const RunOrder order = analyse_order(trace_);
+  for (const Race& race : order.races) all.push_back(describe_race(race, trace_));
+  for (const SemaphoreHazard& hazard : order.hazards) all.push_back(describe_hazard(hazard, trace_));
+  for (Finding& finding : find_unused_signals(trace_)) all.push_back(std::move(finding));
+  for (Finding& finding : find_impossible_waits(trace_.program())) all.push_back(std::move(finding));
   return all;
 }
 

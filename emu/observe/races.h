@@ -25,15 +25,20 @@ class RaceObserver : public Observer {
     trace_.record(started.engine, started.index, *started.instruction);
   }
 
-  // After the run: one finding for each pair of instructions, in the order of the run.
+  // After the run: the races, one finding for each pair of instructions, then the misuse of semaphores
+  // (sync_misuse.h), both in the order of the run.
   std::vector<Finding> findings();
 
  private:
   RunTrace trace_;
 };
 
-// In the order in which the run met them. Divides the footprints of the trace.
-std::vector<Race> find_races(RunTrace& trace);
+struct RunOrder {
+  std::vector<Race> races;  // in the order in which the run met them
+  std::vector<SemaphoreHazard> hazards;
+};
+// Divides the footprints of the trace.
+RunOrder analyse_order(RunTrace& trace);
 
 // The race in the user's words.
 Finding describe_race(const Race& race, const RunTrace& trace);

@@ -4,8 +4,10 @@
 
 #include <doctest/doctest.h>
 
+#include <memory>
 #include <random>
 
+#include "emu/data/state.h"
 #include "emu/machine/machine.h"
 #include "emu/observe/races.h"
 #include "isa/sync.h"
@@ -41,6 +43,45 @@ std::vector<std::pair<Engine, std::size_t>> waits_of(const Program& program) {
     }
   }
   return all;
+}
+
+// A digest of all memory after a run; timing 0 is without a clock.
+std::uint64_t memory_after(const Program& program, std::uint64_t timing) {
+  RunOptions options;
+  options.mode = timing == 0 ? Mode::functional : Mode::timed;
+  const auto random = std::make_shared<std::mt19937_64>(timing);
+  const auto ticks = [random](unsigned powers) {
+    return static_cast<Ticks>((*random)() % (std::uint64_t{1} << ((*random)() % powers)));
+  };
+  options.perturb = [ticks](const Instruction&, Engine, Cost& cost) {
+    cost = {.interval = 1 + ticks(12), .stream = 1 + ticks(12), .latency = 1 + ticks(14)};
+  };
+  options.perturb_transfer = [ticks](const Instruction&, Engine, Ticks& delay) { delay += ticks(16); };
+  MachineConfig config = builtin_machine(program.target.machine);
+  config.target = program.target;
+  Machine machine(config, program, options);
+  State& state = machine.state();
+  std::mt19937_64 content(7);
+  const auto fill = [&](std::span<std::byte> bytes) {  // finite numbers of every float type
+    for (std::byte& b : bytes) b = static_cast<std::byte>(content() % 64);
+  };
+  std::uint64_t digest = 0;
+  const auto add = [&](std::span<const std::byte> bytes) {
+    for (const std::byte b : bytes) digest = (digest ^ static_cast<std::uint64_t>(b)) * 0x100'0000'01B3U;
+  };
+  const auto tensors = static_cast<std::uint16_t>(program.tensors.size());
+  for (OnChipMemory* memory : {&state.sbuf, &state.psum}) {
+    for (std::uint32_t p = 0; p < memory->partitions(); ++p)
+      fill({memory->row(p), memory->partition_bytes()});
+  }
+  for (std::uint16_t t = 0; t < tensors; ++t) fill(state.hbm.edit(t, 0, state.hbm.bytes(t)));
+  const RunResult result = machine.run();
+  REQUIRE_MESSAGE(result.status == RunStatus::finished, result.message);
+  for (OnChipMemory* memory : {&state.sbuf, &state.psum}) {
+    for (std::uint32_t p = 0; p < memory->partitions(); ++p) add({memory->row(p), memory->partition_bytes()});
+  }
+  for (std::uint16_t t = 0; t < tensors; ++t) add(state.hbm.view(t, 0, state.hbm.bytes(t)));
+  return digest;
 }
 
 }  // namespace
@@ -89,4 +130,57 @@ TEST_CASE(
   MESSAGE(damaged, " damaged programs: ", racing, " with races, ", clean, " without");
   CHECK(racing > 300);
   CHECK(clean > 10);
+}
+
+TEST_CASE(
+    "random programs with loops, blocks and registers have no race in any mode once they are synchronised") {
+  test::RandomProgramOptions options;
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    CAPTURE(seed);
+    options.target = test::small_target(seed % 2 == 0 ? "trn1" : "trn2");
+    options.instructions = 20 + static_cast<int>(seed % 40);
+    options.registers = seed % 4 < 2;
+    Program program = test::random_program(seed, options);
+    const std::string source = test::listing(program);
+    CAPTURE(source);
+    synchronise(program);
+    for (const Mode mode : {Mode::functional, Mode::timed, Mode::timing_only, Mode::check}) {
+      if (options.registers && !has_data(mode)) continue;
+      const Verdict verdict = run(program, mode);
+      for (const Finding& f : verdict.findings) FAIL_CHECK(f.message, " ", f.fix);
+    }
+  }
+}
+
+TEST_CASE("where joins restart the counters, what the detector lets pass keeps its memory in other timings") {
+  test::RandomProgramOptions options;
+  options.blocks = options.registers = false;
+  options.instructions = 60;
+  int reported = 0, passed = 0;
+  std::size_t joins = 0;
+  for (std::uint64_t seed = 0; seed < 16; ++seed) {
+    CAPTURE(seed);
+    Program program = test::random_program(seed, options);
+    SyncOptions often;
+    often.counter_limit = 16;
+    joins += synchronise(program, often).joins;
+    for (const Finding& f : run(program).findings) FAIL(f.message);
+    const std::uint64_t expected = memory_after(program, 0);
+    for (const auto& [engine, index] : waits_of(program)) {
+      Program broken = program;
+      broken.stream(engine)[index].wait = {};
+      const Verdict verdict = run(broken);
+      if (verdict.status != RunStatus::finished || !verdict.findings.empty()) {
+        ++reported;
+        continue;
+      }
+      ++passed;
+      CAPTURE(name(engine));
+      CAPTURE(index);
+      for (const std::uint64_t timing : {1, 2, 3}) CHECK(memory_after(broken, timing) == expected);
+    }
+  }
+  MESSAGE(reported, " removed waits are reported, ", passed, " pass");
+  CHECK(reported > 500);
+  CHECK(joins > 20);
 }
