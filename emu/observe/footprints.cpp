@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <unordered_map>
 
 namespace ncemu {
 namespace {
@@ -121,15 +122,31 @@ Footprints::Id Footprints::add(const Footprint& footprint, bool write) {
     if (written_.size() <= footprint.memory) written_.resize(footprint.memory + 1);
     written_[footprint.memory] = true;
   }
-  std::vector<Id>& candidates = known_[hash_of(footprint)];
-  for (const Id id : candidates) {
+  if (2 * (all_.size() + 1) > table_.size()) grow_table();
+  const std::uint64_t hash = hash_of(footprint);
+  std::size_t at = hash & (table_.size() - 1);
+  for (; table_[at] != none; at = (at + 1) & (table_.size() - 1)) {
+    const Id id = table_[at];
     const Footprint& f = all_[id];
-    if (f.memory == footprint.memory && f.lanes == footprint.lanes && same(f.runs, footprint.runs)) return id;
+    if (hashes_[id] == hash && f.memory == footprint.memory && f.lanes == footprint.lanes &&
+        same(f.runs, footprint.runs)) {
+      return id;
+    }
   }
   const auto id = static_cast<Id>(all_.size());
   all_.push_back(footprint);
-  candidates.push_back(id);
+  hashes_.push_back(hash);
+  table_[at] = id;
   return id;
+}
+
+void Footprints::grow_table() {
+  table_.assign(std::max<std::size_t>(64, 2 * table_.size()), none);
+  for (Id id = 0; id < all_.size(); ++id) {
+    std::size_t at = hashes_[id] & (table_.size() - 1);
+    while (table_[at] != none) at = (at + 1) & (table_.size() - 1);
+    table_[at] = id;
+  }
 }
 
 void Footprints::divide() {

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -65,12 +64,15 @@ class Footprints {
   std::size_t atom_count() const { return atom_count_; }
 
  private:
+  static constexpr Id none = 0xFFFFFFFF;
+  void grow_table();
   void divide(std::span<const Id> ids, std::vector<std::vector<Atom>>& atoms);
 
   std::vector<Footprint> all_;
-  std::vector<bool> written_;                                 // memories
-  std::unordered_map<std::uint64_t, std::vector<Id>> known_;  // by hash
-  std::vector<std::size_t> first_;                            // of each footprint, in members_
+  std::vector<bool> written_;          // memories
+  std::vector<std::uint64_t> hashes_;  // of all_
+  std::vector<Id> table_;              // of numbers by hash, open addressing
+  std::vector<std::size_t> first_;     // of each footprint, in members_
   std::vector<Atom> members_;
   std::size_t atom_count_ = 0;
 };

@@ -36,11 +36,15 @@ std::size_t first_that(std::size_t from, std::size_t size, Condition&& holds) {
 
 HappensBefore::HappensBefore(const RunTrace& trace) : trace_(&trace), semaphores_(256) {
   std::array<EngineSet, 256> producers;
-  for (const RunSite& site : trace.sites()) {
-    if (site.need > 0) {
-      Semaphore& s = semaphores_[site.wait_semaphore];
-      s.listeners = s.listeners | site.engine;
+  // Waits that the run has not come to count too: their signals tell what goes wrong.
+  for (const Engine e : all_engines) {
+    for (const Instruction& instruction : trace.program().stream(e)) {
+      if (!instruction.wait.present()) continue;
+      Semaphore& s = semaphores_[instruction.wait.semaphore];
+      s.listeners = s.listeners | e;
     }
+  }
+  for (const RunSite& site : trace.sites()) {
     for (const Effect& effect : trace.effects(site)) {
       Semaphore& s = semaphores_[effect.semaphore];
       if (effect.kind == Effect::Kind::increment)
@@ -100,17 +104,18 @@ void HappensBefore::begin() {
 
 bool HappensBefore::end() {
   site_ = nullptr;
-  bool disproved = false;
+  bool looked_back = true;  // every decision that needs the last walk has had one
   for (Semaphore& s : semaphores_) {
+    looked_back = looked_back && (s.ordered || s.signals == 0 || !s.last_walk.empty());
     if (!s.disproved) continue;
     s.disproved = s.ordered = false;
     s.lines.clear();
     s.signals = 0;
     ++unordered_;
-    disproved = true;
+    looked_back = false;
   }
-  if (walks_ >= walk_limit) return true;
-  return !disproved && (unordered_ == 0 || (walks_ > 1 && decisions_ == last_decisions_));
+  if (walks_ >= walk_limit || unordered_ == 0) return true;
+  return looked_back && decisions_ == last_decisions_;
 }
 
 void HappensBefore::start(const RunSite& site) {

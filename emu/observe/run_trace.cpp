@@ -1,6 +1,8 @@
 #include "emu/observe/run_trace.h"
 
 #include <algorithm>
+#include <optional>
+#include <variant>
 
 #include "emu/machine/address_window.h"
 #include "isa/fault.h"
@@ -16,18 +18,14 @@ Nature nature_of(const Instruction& instruction) {
   return instruction.opcode == Opcode::register_store ? Nature::store : Nature::sequencer;
 }
 
-// Only increments prove anything (design: what a wait proves), and a counter is never negative.
-std::uint32_t need_of(const Wait& wait) {
-  switch (wait.condition) {
-    case Comparison::ge:
-    case Comparison::eq: return wait.value;
-    case Comparison::gt: return wait.value + 1U;
-    case Comparison::ne: return wait.value == 0 ? 1 : 0;
-    case Comparison::always:
-    case Comparison::lt:
-    case Comparison::le: return 0;
+// What a word of a `write` means. A wrong address ends the run, and the machine says why.
+std::optional<std::variant<MemoryWord, SemaphoreWrite>> meaning(std::uint32_t address, std::uint32_t data,
+                                                                const Target& target) {
+  try {
+    return decode_write(address, data, target);
+  } catch (const Fault&) {
+    return std::nullopt;
   }
-  return 0;
 }
 
 bool describe(UpdateOperation operation, std::uint32_t value, Effect& effect) {
@@ -45,6 +43,20 @@ bool describe(UpdateOperation operation, std::uint32_t value, Effect& effect) {
 }
 
 }  // namespace
+
+// Only increments prove anything (design: what a wait proves), and a counter is never negative.
+std::uint32_t need_of(const Wait& wait) {
+  switch (wait.condition) {
+    case Comparison::ge:
+    case Comparison::eq: return wait.value;
+    case Comparison::gt: return wait.value + 1U;
+    case Comparison::ne: return wait.value == 0 ? 1 : 0;
+    case Comparison::always:
+    case Comparison::lt:
+    case Comparison::le: return 0;
+  }
+  return 0;
+}
 
 RunTrace::RunTrace(const Program& program) : program_(&program) {
   for (const Engine e : all_engines) {
@@ -90,7 +102,7 @@ std::uint32_t RunTrace::make(Engine engine, std::uint32_t index, const Instructi
   site.wait_semaphore = instruction.wait.semaphore;
   site.need = need_of(instruction.wait);
   site.first_effect = static_cast<std::uint32_t>(effects_.size());
-  add_effects(instruction);
+  add_effects(instruction, program_->target, effects_);
   site.effects = static_cast<std::uint32_t>(effects_.size()) - site.first_effect;
   site.first_touch = static_cast<std::uint32_t>(touches_.size());
   add_touches(instruction);
@@ -112,8 +124,8 @@ void RunTrace::add_touches(const Instruction& instruction) {
     for (const auto& [address, data] :
          {std::pair{words->address0, words->data0}, std::pair{words->address1, words->data1}}) {
       if (ordinal == words->count) break;
-      const auto decoded = decode_write(address, data, program_->target);
-      const auto* word = std::get_if<MemoryWord>(&decoded);
+      const auto decoded = meaning(address, data, program_->target);
+      const auto* word = decoded ? std::get_if<MemoryWord>(&*decoded) : nullptr;
       if (word != nullptr) {
         AccessPattern pattern;
         pattern.space = word->space;
@@ -127,22 +139,22 @@ void RunTrace::add_touches(const Instruction& instruction) {
   std::stable_partition(touches_.begin() + first, touches_.end(), [](const Touch& t) { return !t.write; });
 }
 
-void RunTrace::add_effects(const Instruction& instruction) {
+void add_effects(const Instruction& instruction, const Target& target, std::vector<Effect>& effects) {
   const auto add = [&](UpdateOperation operation, std::uint8_t semaphore, std::uint32_t value, bool at_read) {
     Effect effect;
     if (!describe(operation, value, effect)) return;
     effect.semaphore = semaphore;
     effect.at_read = at_read;
-    effects_.push_back(effect);
+    effects.push_back(effect);
   };
   if (const auto* clear = std::get_if<SemaphoreRange>(&instruction.operands)) {
     for (int k = 0; k < clear->count; ++k)
       add(UpdateOperation::sem_wr_imm, static_cast<std::uint8_t>(clear->first + k), 0, false);
   } else if (const auto* words = std::get_if<Write>(&instruction.operands)) {
     const auto write = [&](std::uint32_t address, std::uint32_t data) {
-      const auto decoded = decode_write(address, data, program_->target);
-      if (const auto* s = std::get_if<SemaphoreWrite>(&decoded))
-        add(s->operation, s->semaphore, s->value, false);
+      const auto decoded = meaning(address, data, target);
+      const auto* s = decoded ? std::get_if<SemaphoreWrite>(&*decoded) : nullptr;
+      if (s != nullptr) add(s->operation, s->semaphore, s->value, false);
     };
     write(words->address0, words->data0);
     if (words->count > 1) write(words->address1, words->data1);

@@ -32,6 +32,11 @@ struct Effect {
   std::uint32_t amount = 0;  // of a transfer: all that its 16 DMA engines add
 };
 
+// Appends the updates of an instruction.
+void add_effects(const Instruction& instruction, const Target& target, std::vector<Effect>& effects);
+// How far the semaphore must have been counted up for the wait to hold; 0: the wait proves nothing.
+std::uint32_t need_of(const Wait& wait);
+
 struct Touch {
   Footprints::Id footprint = 0;
   bool write = false;
@@ -73,7 +78,6 @@ class RunTrace {
   static constexpr std::uint32_t none = 0xFFFFFFFF;
   std::uint32_t make(Engine engine, std::uint32_t index, const Instruction& instruction);
   void add_touches(const Instruction& instruction);
-  void add_effects(const Instruction& instruction);
 
   const Program* program_;
   std::array<std::vector<std::uint32_t>, engine_count> static_site_;  // by index in the stream

@@ -22,29 +22,41 @@ struct Reach {
   bool repeats = false;  // a branch leads back
 };
 
-// The static instructions of the program as a run that executes each of them once.
-RunTrace once_each(const Program& program) {
-  RunTrace trace(program);
-  for (const Engine e : all_engines) {
-    for (std::uint32_t i = 0; i < program.stream(e).size(); ++i) trace.record(e, i, program.stream(e)[i]);
-  }
-  return trace;
-}
-
-Reach reach_of(const RunTrace& all, Engine engine, std::uint32_t end) {
+Reach reach_of(const Program& program, Engine engine) {
   Reach reach;
-  for (const RunSite& site : all.sites()) {
-    if (site.engine != engine || site.index >= end) continue;
-    for (const Effect& effect : all.effects(site)) {
+  std::vector<Effect> effects;
+  const auto& stream = program.stream(engine);
+  for (std::uint32_t i = 0; i < stream.size(); ++i) {
+    effects.clear();
+    add_effects(stream[i], program.target, effects);
+    for (const Effect& effect : effects) {
       if (effect.kind == Effect::Kind::increment) reach.sum[effect.semaphore] += effect.amount;
       std::uint64_t& set = reach.most_set[effect.semaphore];
       if (effect.kind == Effect::Kind::set) set = std::max<std::uint64_t>(set, effect.amount);
     }
-    const Instruction& instruction = all.program().stream(engine)[site.index];
-    const auto* branch = std::get_if<CompareBranch>(&instruction.operands);
-    if (branch != nullptr && branch->target.index <= site.index) reach.repeats = true;
+    const auto* branch = std::get_if<CompareBranch>(&stream[i].operands);
+    if (branch != nullptr && branch->target.index <= i) reach.repeats = true;
   }
   return reach;
+}
+
+// Why a wait of an engine can never hold, its own stream having signalled `own` before; empty: it can.
+std::string impossible(const std::array<Reach, engine_count>& reach, Engine engine, std::uint8_t semaphore,
+                       std::uint32_t need, std::uint64_t own) {
+  std::uint64_t most = 0, most_set = 0;
+  bool signalled = false;
+  for (const Engine e : all_engines) {
+    const Reach& one = reach[static_cast<std::size_t>(e)];
+    if (one.repeats && one.sum[semaphore] > 0) return {};
+    most += e == engine ? own : one.sum[semaphore];
+    most_set = std::max(most_set, one.most_set[semaphore]);
+    signalled = signalled || one.sum[semaphore] > 0;
+  }
+  most += most_set;
+  if (most >= need) return {};
+  if (!signalled) return "nothing signals it";
+  if (most == 0) return "only its own later instructions signal it";
+  return fmt::format("all that can signal it before add up to {}", most);
 }
 
 }  // namespace
@@ -57,47 +69,34 @@ std::string semaphore_in_words(const Program& program, std::uint8_t semaphore) {
 }
 
 std::vector<Finding> find_impossible_waits(const Program& program) {
-  const RunTrace all = once_each(program);
   std::array<Reach, engine_count> reach;
-  for (const Engine e : all_engines) reach[static_cast<std::size_t>(e)] = reach_of(all, e, no_index);
-
+  for (const Engine e : all_engines) reach[static_cast<std::size_t>(e)] = reach_of(program, e);
   std::vector<Finding> findings;
-  // Of the streams before an instruction of one of them, the sum of what they had signalled by then.
-  std::array<std::uint64_t, 256> own{};
-  Engine stream = Engine::tensor;
-  for (const RunSite& site : all.sites()) {
-    if (site.engine != stream) own.fill(0);
-    stream = site.engine;
-    const Instruction& instruction = program.stream(site.engine)[site.index];
-    if (site.need > 0 && !instruction.wait.value_is_register) {
-      const std::uint8_t semaphore = site.wait_semaphore;
-      std::uint64_t others = 0, most_set = 0;
-      bool repeats = false, signalled = false;
-      for (const Engine e : all_engines) {
-        const Reach& one = reach[static_cast<std::size_t>(e)];
-        const bool mine = e == site.engine && !one.repeats;
-        others += mine ? own[semaphore] : one.sum[semaphore];
-        most_set = std::max(most_set, one.most_set[semaphore]);
-        repeats = repeats || (one.repeats && one.sum[semaphore] > 0);
-        signalled = signalled || one.sum[semaphore] > 0;
+  std::vector<Effect> effects;
+  for (const Engine e : all_engines) {
+    std::array<std::uint64_t, 256> own{};
+    const auto& stream = program.stream(e);
+    for (std::uint32_t i = 0; i < stream.size(); ++i) {
+      const Wait& wait = stream[i].wait;
+      const std::uint32_t need = wait.value_is_register ? 0 : need_of(wait);
+      if (need > 0) {
+        const std::string why = impossible(reach, e, wait.semaphore, need, own[wait.semaphore]);
+        if (!why.empty()) {
+          Finding f;
+          f.kind = CheckKind::sync;
+          f.message = fmt::format("{}'s {} waits for {} to reach {}, and {}", name(e),
+                                  info(stream[i].opcode).mnemonic,
+                                  semaphore_in_words(program, wait.semaphore), need, why);
+          f.involved = {{e, i, fmt::format("waits for {}", need)}};
+          f.fix = "signal the semaphore after what the wait is for (a transfer counts 16), or wait for less";
+          findings.push_back(std::move(f));
+        }
       }
-      if (!repeats && others + most_set < site.need) {
-        Finding f;
-        f.kind = CheckKind::sync;
-        f.message = fmt::format(
-            "{} waits for {} to reach {}, and {}", subject(site, program),
-            semaphore_in_words(program, semaphore), site.need,
-            !signalled    ? "nothing signals it"
-            : others == 0 ? "only its own later instructions signal it"
-                          : fmt::format("all that can signal it before add up to {}", others + most_set));
-        f.involved = {{site.engine, site.index, fmt::format("waits for {}", site.need)}};
-        f.fix = signalled ? "wait for less, or signal more often (a transfer counts 16)"
-                          : "signal the semaphore after what the wait is for";
-        findings.push_back(std::move(f));
+      effects.clear();
+      add_effects(stream[i], program.target, effects);
+      for (const Effect& effect : effects) {
+        if (effect.kind == Effect::Kind::increment) own[effect.semaphore] += effect.amount;
       }
-    }
-    for (const Effect& effect : all.effects(site)) {
-      if (effect.kind == Effect::Kind::increment) own[effect.semaphore] += effect.amount;
     }
   }
   return findings;
