@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -85,7 +86,9 @@ std::vector<float> double_row_gemm(const std::vector<float>& at, const std::vect
   return result;
 }
 
-void check_double_row(DType type, std::int64_t m, std::int64_t k, std::int64_t n) {
+void check_double_row(DType type, std::int64_t m, std::int64_t k, std::int64_t n,
+                      const std::string& scale_mode = "none") {
+  CAPTURE(scale_mode);
   CAPTURE(m);
   CAPTURE(k);
   CAPTURE(n);
@@ -93,11 +96,21 @@ void check_double_row(DType type, std::int64_t m, std::int64_t k, std::int64_t n
   Params params = sizes(m, k, n);
   params["IN"] = std::string(name(type));
   params["OUT"] = "f32";
+  params["SCALES"] = scale_mode;
+  const std::vector<float> scales = row_scales(scale_mode == "row" ? m : 1);
+  std::map<std::string, Bytes> inputs = {{"at", at}, {"b", b}};
+  if (scale_mode != "none") inputs["scale"] = to_bytes(DType::f32, scales);
   const KernelResult result =
-      run_program(assemble_kernel("fp8_double_row_gemm.nca", params, "trn2"), {{"at", at}, {"b", b}}, {});
+      run_program(assemble_kernel("fp8_double_row_gemm.nca", params, "trn2"), inputs, {});
   REQUIRE_MESSAGE(result.run.status == RunStatus::finished, result.run.message);
-  const auto expected = double_row_gemm(to_floats(type, at), to_floats(type, b), static_cast<std::size_t>(k),
-                                        static_cast<std::size_t>(m), static_cast<std::size_t>(n));
+  std::vector<float> expected =
+      double_row_gemm(to_floats(type, at), to_floats(type, b), static_cast<std::size_t>(k),
+                      static_cast<std::size_t>(m), static_cast<std::size_t>(n));
+  if (scale_mode != "none") {
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      expected[i] *= scales[scale_mode == "row" ? i / static_cast<std::size_t>(n) : 0];
+    }
+  }
   CHECK((result.outputs.at("c") == to_bytes(DType::f32, expected)));
 }
 
@@ -116,6 +129,8 @@ TEST_CASE("scales of the tensor and of rows multiply the fp32 sums before the on
 TEST_CASE("the double-row GEMM is the plain loop over pairs of rows to the bit") {
   check_double_row(DType::f8e4m3, 256, 512, 1024);
   check_double_row(DType::f8e5m2, 128, 256, 512);
+  check_double_row(DType::f8e4m3, 200, 300, 600, "row");
+  check_double_row(DType::f8e4m3, 200, 300, 600, "tensor");
 }
 
 TEST_CASE("the double-row GEMM takes any size") {

@@ -44,6 +44,7 @@ TEST_CASE("a size that cannot be is refused with the reason") {
   const struct { const char* kernel; Params params; const char* reason; } refused[] = {
       {"bf16_gemm.nca",              {{"M", "0"}},                       "M, K and N are at least 1"},
       {"bf16_gemm.nca",              {{"K", "20000"}},                   "K is too large"},
+      {"fp8_gemm.nca",               {{"SCALES", "column"}},             "SCALES is none, tensor or row"},
       {"gemm_naive.nca",             {{"N", "0"}},                       "M, K and N are at least 1"},
       {"gelu_mlp.nca",               {{"F", "20000"}},                   "D + F is too large"},
       {"moe_layer.nca",              {{"K", "9"}},                       "max8 finds eight"},
