@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "emu/observe/operands.h"
 #include "emu/observe/races.h"
@@ -14,6 +15,33 @@
 
 namespace ncemu {
 namespace {
+
+// Whether the instruction is executed once: its place in the source has made no other, and no branch leads
+// back over it.
+bool is_single(const Program& program, const RunSite& site) {
+  const auto& stream = program.stream(site.engine);
+  const std::uint32_t place = stream[site.index].site;
+  std::size_t same = 0;
+  for (const auto& others : program.streams) {
+    same += static_cast<std::size_t>(
+        std::count_if(others.begin(), others.end(), [&](const Instruction& i) { return i.site == place; }));
+  }
+  if (same > 1) return false;
+  for (std::uint32_t i = site.index; i < stream.size(); ++i) {
+    const auto* branch = std::get_if<CompareBranch>(&stream[i].operands);
+    if (branch != nullptr && branch->target.index <= site.index) return false;
+  }
+  return true;
+}
+
+// Whether the text has the instruction that the run came to first behind the other. A run may come to two
+// streams in any order; what the writer means is the order of the text, where loops do not hide it.
+bool comes_later(const Program& program, const RunSite& first, const RunSite& second) {
+  if (first.engine == second.engine) return false;
+  const std::uint32_t a = program.stream(first.engine)[first.index].site;
+  const std::uint32_t b = program.stream(second.engine)[second.index].site;
+  return a > b && is_single(program, first) && is_single(program, second);
+}
 
 class Report {
  public:
@@ -32,11 +60,10 @@ class Report {
   Finding finding() const {
     Finding f;
     f.kind = CheckKind::races;
-    const bool earlier_writes = race_.first.write, later_writes = race_.second.write;
-    f.message =
-        fmt::format("{} {} {} that {} {} {}, and nothing orders the two", subject(second_, race_.second),
-                    later_writes ? "overwrites" : "reads", place(race_.second), subject(first_, race_.first),
-                    earlier_writes ? "writes" : "reads", while_running());
+    // Nothing orders the two, so that "may still" includes "has yet to".
+    f.message = fmt::format("{} {} {} while {} may still be {} it: nothing orders the two", subject(second_),
+                            race_.second.write ? "overwrites" : "reads", place(race_.second), subject(first_),
+                            race_.first.write ? "writing" : "reading");
     f.involved = {{second_.engine, second_.index, says(race_.second)},
                   {first_.engine, first_.index, says(race_.first)}};
     f.fix = fix();
@@ -52,18 +79,11 @@ class Report {
   }
 
   // "scalar's activation", "the dma_copy that sync has triggered".
-  std::string subject(const RunSite& site, const Access&) const {
+  std::string subject(const RunSite& site) const {
     const std::string_view mnemonic = info(instruction(site).opcode).mnemonic;
     if (site.nature == Nature::transfer)
       return fmt::format("{}'s transfer ({})", name(site.engine), mnemonic);
     return fmt::format("{}'s {}", name(site.engine), mnemonic);
-  }
-
-  std::string while_running() const {
-    if (first_.nature == Nature::transfer) return "until its completion";
-    if (first_.engine == second_.engine && first_.nature == Nature::data)
-      return race_.first.write ? "at its end, the pipeline being longer" : "until the end of its reading";
-    return race_.first.write ? "until its completion" : "until the end of its reading";
   }
 
   // Where the access is in memory: its first byte in common.
@@ -188,6 +208,13 @@ class Report {
 
 }  // namespace
 
-Finding describe_race(const Race& race, const RunTrace& trace) { return Report(race, trace).finding(); }
+Finding describe_race(const Race& race, const RunTrace& trace) {
+  const RunSite& first = trace.sites()[race.first.site];
+  const RunSite& second = trace.sites()[race.second.site];
+  if (!comes_later(trace.program(), first, second)) return Report(race, trace).finding();
+  Race as_written = race;
+  std::swap(as_written.first, as_written.second);
+  return Report(as_written, trace).finding();
+}
 
 }  // namespace ncemu

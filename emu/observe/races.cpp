@@ -1,20 +1,26 @@
 #include "emu/observe/races.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <map>
+#include <utility>
 
 #include "emu/observe/sync_misuse.h"
 
 namespace ncemu {
 namespace {
 
-// The races of one walk, one per pair of static instructions.
+// More than anybody reads.
+constexpr std::size_t race_limit = 1000;
+
+// The races of one walk, one per pair of places in the source.
 class Found {
  public:
   explicit Found(const RunTrace& trace) : trace_(&trace) {}
 
   void add(const Access& first, const Access& second) {
-    const auto [known, fresh] = number_.try_emplace(key(first) << 32U | key(second), races_.size());
+    const std::pair pair(key(first), key(second));
+    if (races_.size() == race_limit && !number_.contains(pair)) return;
+    const auto [known, fresh] = number_.try_emplace(pair, races_.size());
     if (fresh) races_.push_back({first, second, 0});
     Race& race = races_[known->second];
     // One pair of executions, whatever the number of bytes and operands.
@@ -26,13 +32,17 @@ class Found {
   std::vector<Race> take() { return std::move(races_); }
 
  private:
+  // An unrolled loop has made many instructions of one place.
   std::uint64_t key(const Access& a) const {
-    return std::uint64_t{trace_->sites()[a.site].index} << 3U | static_cast<std::uint64_t>(a.engine);
+    const std::uint32_t index = trace_->sites()[a.site].index;
+    const std::uint32_t place = trace_->program().stream(a.engine)[index].site;
+    const std::uint64_t what = place != 0 ? std::uint64_t{place} << 1U | 1U : std::uint64_t{index} << 1U;
+    return what << 3U | static_cast<std::uint64_t>(a.engine);
   }
 
   const RunTrace* trace_;
   std::vector<Race> races_;
-  std::unordered_map<std::uint64_t, std::size_t> number_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> number_;
   std::uint32_t last_first_ = no_index, last_second_ = no_index;
 };
 

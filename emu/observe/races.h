@@ -11,7 +11,7 @@
 
 namespace ncemu {
 
-// Two static instructions that race.
+// Two instructions that race: places of the source, or static instructions where there is none.
 struct Race {
   Access first, second;     // the first time
   std::uint64_t count = 0;  // pairs of executions
@@ -25,8 +25,8 @@ class RaceObserver : public Observer {
     trace_.record(started.engine, started.index, *started.instruction);
   }
 
-  // After the run: the races, one finding for each pair of instructions, then the misuse of semaphores
-  // (sync_misuse.h), both in the order of the run.
+  // After the run: the races, one finding for each pair of places in the source, then the misuse of
+  // semaphores (sync_misuse.h), both in the order of the run.
   std::vector<Finding> findings();
 
  private:

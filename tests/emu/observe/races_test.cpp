@@ -220,6 +220,13 @@ TEST_CASE("each pair of static instructions is one finding with the number of it
   CHECK(findings.front().count == 5);
 }
 
+TEST_CASE("the instructions that an unrolled loop makes of one place are one finding") {
+  const auto findings = check(
+      vector_writes + "\n.for i in 0 .. 7\ntensor_copy b[:, i:+1], a[:, i:+1], engine = gpsimd\n.end\n");
+  REQUIRE(findings.size() == 1);
+  CHECK(findings.front().count == 7);
+}
+
 TEST_CASE("an operand that a register moves races where it is moved to") {
   const auto loop = [](const std::string& column) {
     return ".sbuf t[4] : f32[128, 8]\nmemset t[3], value = 1.0, engine = vector\n"
@@ -248,7 +255,7 @@ TEST_CASE("a race names both instructions, the bytes and what to wait for") {
   REQUIRE(findings.size() == 1);
   const Finding& f = findings.front();
   CHECK(contains(f.message, "gpsimd's tensor_copy reads a[32, 8]"));
-  CHECK(contains(f.message, "vector's memset writes"));
+  CHECK(contains(f.message, "while vector's memset may still be writing it"));
   REQUIRE(f.involved.size() == 2);
   CHECK(f.involved[0].engine == Engine::gpsimd);
   CHECK(f.involved[0].index == 0);
@@ -258,6 +265,19 @@ TEST_CASE("a race names both instructions, the bytes and what to wait for") {
   CHECK(contains(f.involved[0].says, "partitions 32 to 63"));
   CHECK(f.fix == "gpsimd must wait for S[96] (s) >= 2 before its tensor_copy (it waits for 1)");
   CHECK(f.count == 1);
+}
+
+TEST_CASE("a race is told in the order of the text, whichever instruction the run came to first") {
+  // sync issues its transfer after it has waited for vector, scalar starts at once.
+  const auto findings = check(
+      "memset c, value = 1.0, engine = vector signal q ++ @complete\n"
+      "dma_copy a, x, issuer = sync wait q >= 1 signal s ++\n"
+      "activation b, a, func = copy\n");
+  REQUIRE(findings.size() >= 1);
+  const Finding& f = findings.front();
+  CHECK(contains(f.message,
+                 "scalar's activation reads a[0, 0] while sync's transfer (dma_copy) may still be writing"));
+  CHECK(f.fix == "scalar must wait for S[96] (s) >= 16 before its activation");
 }
 
 TEST_CASE("misuse of semaphores: what nobody waits for, what never comes, what may go below zero") {
