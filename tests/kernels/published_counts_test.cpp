@@ -49,9 +49,9 @@ TEST_CASE("the published kernels move the bytes that were measured") {
 
 TEST_CASE("the published versions of the tutorial's matmul have its loads, stores and vector instructions") {
   const Summary tiled = published("matmul_tiled", "trn2"), hoisted = published("matmul_hoisted", "trn2"),
-                blocked = published("matmul_blocked", "trn2");
+                mn = published("matmul_blocked_mn", "trn2"), blocked = published("matmul_blocked", "trn2");
   // 32,768 matmuls, two MATMULs each on the machine.
-  for (const Summary* summary : {&tiled, &hoisted, &blocked})
+  for (const Summary* summary : {&tiled, &hoisted, &mn, &blocked})
     CHECK(count(*summary, Opcode::matmul) == 32'768);
   CHECK(tiled.dma.transfers == 65'536 + 512);
   CHECK(hoisted.dma.transfers == 34'816 + 512);
