@@ -61,6 +61,8 @@ TEST_CASE("the 3x3 convolution is the plain loop up to its roundings, at awkward
     check("conv3x3.nca", {3, 5, 8, 300}, DType::f32, machine);
   }
   check("conv3x3.nca", {1, 1, 3, 3}, DType::f32, "trn1");
+  check("conv3x3.nca", {20, 130, 40, 66}, DType::f16,
+        "trn1");  // two bands, the last with two tiles, one short
   check("conv3x3.nca", {64, 128, 5, 514}, DType::bf16, "trn2");
   check("conv3x3.nca", {128, 129, 40, 10}, DType::bf16, "trn1");
 }
