@@ -5,9 +5,26 @@
 #include <set>
 #include <utility>
 
+#include "isa/check_earlier.h"
 #include "isa/rules.h"
 
 namespace ncemu {
+namespace {
+
+// Contradiction C29 of the datasheet: what the hardware's map allows, the documents have removed.
+constexpr std::string_view psum_source =
+    "A transfer may read PSUM, but the documents do not have it any more; copy the tile to SBUF first.";
+
+bool reads_psum(const Instruction& instruction) {
+  bool found = false;
+  for_each_access(instruction, [&](const auto& pattern, Role role) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(pattern)>, AccessPattern>)
+      found = found || (role == Role::read && pattern.space == Space::psum);
+  });
+  return found;
+}
+
+}  // namespace
 
 Location location(const Program& program, std::uint32_t site) {
   const Site& s = program.sites[site];
@@ -47,8 +64,17 @@ void check_program(const Program& program, Diagnostics& diagnostics) {
         diagnostics.add(std::move(d));
       }
       violations.clear();
+      if (info(instruction.opcode).is_dma() && reads_psum(instruction) &&
+          reported.insert({instruction.site, psum_source.data()}).second) {
+        Diagnostic d = diagnose(program, Severity::warning, instruction.site,
+                                fmt::format("{} reads psum", info(instruction.opcode).mnemonic));
+        d.hint = psum_source;
+        d.reference = "datasheet 3.4";
+        diagnostics.add(std::move(d));
+      }
     }
   }
+  check_earlier(program, diagnostics);
 }
 
 }  // namespace ncemu
