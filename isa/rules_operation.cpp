@@ -56,6 +56,13 @@ std::string engine_list(EngineSet engines) {
   return text;
 }
 
+std::string_view first_of(EngineSet engines) {
+  for (const Engine e : all_engines) {
+    if (engines.contains(e)) return name(e);
+  }
+  return "";
+}
+
 // Calls visit(name, op) for each operator of the instruction.
 template <typename Visit>
 void for_each_operator(const Operands& operands, Visit&& visit) {
@@ -111,7 +118,8 @@ void operator_engine(Context& c) {
     if (engines.empty()) {
       c.broken(field, "{} is not an operator of NeuronCore-v{}", name(op), c.target.generation);
     } else {
-      c.broken(field, "{} runs on {}, not on {}", name(op), engine_list(engines), name(c.engine));
+      c.broken(field, "{} runs on {}, not on {}; write engine = {}", name(op), engine_list(engines),
+               name(c.engine), first_of(engines));
     }
   });
 }
