@@ -47,6 +47,15 @@ std::int64_t step_bytes(const Pattern& p) {
   return std::int64_t{p.index_step} * size_of(p.dtype);
 }
 
+// How far the index moves the operand; what 64 bits cannot hold is farther than any memory reaches.
+std::int64_t shift_bytes(std::int64_t index, std::int64_t step) {
+  constexpr std::int64_t far = std::int64_t{1} << 62;
+  std::int64_t shift = 0;
+  if (__builtin_mul_overflow(index, step, &shift) || shift > far || shift < -far)
+    return (index < 0) == (step < 0) ? far : -far;
+  return shift;
+}
+
 template <typename Pattern>
 [[noreturn]] void refuse(const Pattern& p, const Room& room, const Extent& base, std::int64_t index,
                          std::string_view operand) {
@@ -71,7 +80,7 @@ bool resolve_pattern(Pattern& p, const Registers& registers, const Program& prog
   const std::int64_t index = value_of(p.index, registers);
   const Room room = room_of(p, program);
   const Extent base = extent(p);
-  const std::int64_t shift = index * step_bytes(p);
+  const std::int64_t shift = shift_bytes(index, step_bytes(p));
   const bool inside = base.begin + shift >= room.begin && base.end + shift <= room.end;
   if (!inside && bounds == Bounds::error) refuse(p, room, base, index, operand);
   using Offset = decltype(p.offset);

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <bit>
+#include <cstdint>
+#include <utility>
 
 #include "isa/fault.h"
 #include "tests/emu/machine/programs.h"
@@ -96,6 +98,17 @@ TEST_CASE("an index into a tensor counts elements and stays inside the tensor") 
   CHECK(std::get<HbmPattern>(std::get<DmaCopy>(copy_of.operands).src).offset == 7 * 16);
   registers[5] = 8;
   CHECK(complaint(i, registers, program) == "src: index r5 = 8 is outside tensor 't' (0 to 7 are inside)");
+}
+
+TEST_CASE("an index that leads farther than 64 bits count is outside, not back at the start") {
+  const Program program = program_with_tile();
+  Registers registers{};
+  for (const auto& [step, index] :
+       {std::pair{INT32_MIN, INT32_MIN}, {INT32_MIN, INT32_MAX}, {INT32_MAX, INT32_MIN}}) {
+    registers[3] = index;
+    CHECK_FALSE(
+        complaint(op(Opcode::tensor_copy, Unary{indexed(step), sbuf(0, 64)}), registers, program).empty());
+  }
 }
 
 TEST_CASE("a tile that only one index value fits says so") {
