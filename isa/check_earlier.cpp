@@ -72,7 +72,7 @@ class Earlier {
       mask_ = true;
     } else if (i.opcode == Opcode::stream_shuffle) {
       if (!mask_ && certain(Engine::vector))
-        error(i, "no load_mask stands before it", "stream_shuffle moves lanes by a mask.", "6.3.4");
+        report(i, "no load_mask stands before it", "stream_shuffle moves lanes by a mask.", "6.3.4");
     } else if (i.opcode == Opcode::match_value_load) {
       const AccessPattern& src = std::get<Source>(i.operands).src;
       for (unsigned p = src.partition; p < src.partition + src.partitions && p < match_.size(); ++p)
@@ -107,7 +107,7 @@ class Earlier {
     });
     if (load == loads_.end()) {
       if (!certain(Engine::tensor)) return;
-      error(
+      report(
           i,
           f.tile_size == whole_array
               ? std::string("no load_stationary stands before it")
@@ -117,27 +117,27 @@ class Earlier {
       return;
     }
     if (is_fp32_like(f.moving.dtype) != is_fp32_like(load->dtype)) {
-      error(i,
-            fmt::format("moving is {} and the stationary operand {}; f32 and tf32 pair only with each other",
-                        name(f.moving.dtype), name(load->dtype)),
-            rule, "6.1");
+      report(i,
+             fmt::format("moving is {} and the stationary operand {}; f32 and tf32 pair only with each other",
+                         name(f.moving.dtype), name(load->dtype)),
+             rule, "6.1");
     }
     if (f.double_row != load->double_row) {
-      error(i,
-            fmt::format("double_row is {}, that of its load_stationary {}", f.double_row, load->double_row),
-            rule, "6.1");
+      report(i,
+             fmt::format("double_row is {}, that of its load_stationary {}", f.double_row, load->double_row),
+             rule, "6.1");
     }
     if (f.moving.partitions != load->lanes) {
-      error(i,
-            fmt::format("moving has {} partitions, the stationary operand has {} (k)", f.moving.partitions,
-                        load->lanes),
-            rule, "6.1");
+      report(i,
+             fmt::format("moving has {} partitions, the stationary operand has {} (k)", f.moving.partitions,
+                         load->lanes),
+             rule, "6.1");
     }
     if (f.dst.partitions != load->columns) {
-      error(i,
-            fmt::format("dst has {} partitions, the stationary operand has {} columns (m)", f.dst.partitions,
-                        load->columns),
-            rule, "6.1");
+      report(i,
+             fmt::format("dst has {} partitions, the stationary operand has {} columns (m)", f.dst.partitions,
+                         load->columns),
+             rule, "6.1");
     }
   }
 
@@ -149,8 +149,8 @@ class Earlier {
                                                                : std::get<MatchReplace>(i.operands).src;
     for (unsigned p = src.partition; p < src.partition + src.partitions && p < match_.size(); ++p) {
       if (match_.test(p)) continue;
-      error(i, fmt::format("no match_value_load for partition {} stands before it", p),
-            "find_index8 and match_replace8 search for the match values of src's partitions.", "6.7");
+      report(i, fmt::format("no match_value_load for partition {} stands before it", p),
+             "find_index8 and match_replace8 search for the match values of src's partitions.", "6.7");
       return;
     }
   }
@@ -158,19 +158,20 @@ class Earlier {
   void check(const Activation& f, const Instruction& i) {
     const TableSet needed = table_set(f.func);
     if (needed == TableSet::any || table_ == needed || !certain(Engine::scalar)) return;
-    error(i,
-          fmt::format("{} needs table set {}, {} is loaded", name(f.func), name(needed),
-                      table_ ? name(*table_) : "none"),
-          "Under `.tables manual` an act_table_load comes first.", "6.4.4");
+    report(i,
+           fmt::format("{} needs table set {}, {} is loaded", name(f.func), name(needed),
+                       table_ ? name(*table_) : "none"),
+           "Under `.tables manual` an act_table_load comes first.", "6.4.4");
   }
 
   bool certain(Engine engine) const { return certain_[static_cast<std::size_t>(engine)]; }
 
-  void error(const Instruction& i, const std::string& message, std::string_view rule,
-             std::string_view section) {
+  void report(const Instruction& i, const std::string& message, std::string_view rule,
+              std::string_view section) {
     if (!reported_.insert({i.site, message}).second) return;
-    Diagnostic d =
-        diagnose(program_, Severity::error, i.site, fmt::format("{}: {}", info(i.opcode).mnemonic, message));
+    Diagnostic d = diagnose(program_, Severity::warning, i.site,
+                            fmt::format("{}: {}", info(i.opcode).mnemonic, message));
+    d.fails_run = true;
     d.hint = rule;
     d.reference = fmt::format("datasheet {}", section);
     diagnostics_.add(std::move(d));

@@ -23,7 +23,7 @@ std::string messages(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a matmul that cannot fit the weights before it is an error of the source") {
+TEST_CASE("a matmul that cannot fit the weights before it is told with what it finds there") {
   CHECK(messages("load_stationary w\nmatmul p, a\n").empty());
   CHECK(messages("matmul p, a\n") == "matmul: no load_stationary stands before it\n");
   CHECK(messages("load_stationary w\nmatmul p, f\n") ==
@@ -35,6 +35,13 @@ TEST_CASE("a matmul that cannot fit the weights before it is an error of the sou
   CHECK(messages("load_stationary w\n"
                  "matmul p, a, tile_size = [64, 64]\n") ==
         "matmul: no load_stationary into the tile of 64 x 64 at [0, 0] stands before it\n");
+}
+
+TEST_CASE("what is missing fails a run and leaves the program to be assembled") {
+  const Assembly a = assemble_text(std::string(declarations) + "matmul p, a\n", "test.nca");
+  CHECK(a.ok());
+  REQUIRE(a.diagnostics.all().size() == 1);
+  CHECK(a.diagnostics.all()[0].fails_run);
 }
 
 TEST_CASE("a load into an overlapping tile of the array replaces the weights there") {
