@@ -62,6 +62,7 @@ HappensBefore::HappensBefore(const RunTrace& trace) : trace_(&trace), semaphores
     }
   }
   for (std::size_t i = 0; i < semaphores_.size(); ++i) {
+    semaphores_[i].producers = producers[i];
     const auto several = [&] {
       int n = 0;
       for (const Engine e : all_engines) n += producers[i].contains(e);
@@ -75,6 +76,7 @@ HappensBefore::HappensBefore(const RunTrace& trace) : trace_(&trace), semaphores
 
 void HappensBefore::begin() {
   ++walks_;
+  for (const Engine e : all_engines) last_end_[at(e)] = std::move(now_[at(e)].clock);
   for (Stream& stream : now_) stream = Stream{Clock(first_transfer_chain, 0), Clocks::none, 0};
   links_.clear();
   for (Semaphore& s : semaphores_) {
@@ -226,6 +228,7 @@ void HappensBefore::wait_ordered(const Semaphore& s, const Setting* setting, std
 
 void HappensBefore::wait_unordered(const Semaphore& s, const Setting* setting, std::uint64_t need) {
   Stream& stream = self();
+  const std::uint64_t all = without_nothing(s, setting);
   // All decisions first: what one teaches is no premise of another.
   std::vector<const Signal*> proved;
   for (std::size_t l = 0; l < s.lines.size(); ++l) {
@@ -233,10 +236,37 @@ void HappensBefore::wait_unordered(const Semaphore& s, const Setting* setting, s
     std::size_t k =
         first_that(0, signals.size(), [&](std::size_t i) { return !knows(stream.clock, signals[i].event); });
     const Signal* last = nullptr;
-    for (; k < signals.size() && without(s, setting, signals[k], l) < need; ++k) last = &signals[k];
+    const auto proves = [&](const Signal& x) {
+      return (stands_alone(s, x) ? all - x.unit : without(s, setting, x, l)) < need;
+    };
+    for (; k < signals.size() && proves(signals[k]); ++k) last = &signals[k];
     if (last != nullptr) proved.push_back(last);
   }
   for (const Signal* signal : proved) learn_all(stream, *signal);
+}
+
+// Whether no signal follows x, seen without looking at each: no stream that signals has ever known of it.
+bool HappensBefore::stands_alone(const Semaphore& s, const Signal& x) const {
+  if (x.event.chain < first_transfer_chain) return false;
+  Event then;
+  if (!s.last_walk.empty()) {
+    const auto [line, place] = s.in_last_walk[x.ordinal];
+    then = s.last_walk[line].signals[place].event;
+  }
+  return std::none_of(std::begin(all_engines), std::end(all_engines), [&](Engine e) {
+    return s.producers.contains(e) &&
+           (knows(now_[at(e)].clock, x.event) || (then.chain != no_chain && knows(last_end_[at(e)], then)));
+  });
+}
+
+// The most that the semaphore can have reached.
+std::uint64_t HappensBefore::without_nothing(const Semaphore& s, const Setting* setting) const {
+  std::uint64_t sum = setting != nullptr ? setting->value : 0;
+  for (std::size_t l = 0; l < s.lines.size(); ++l) {
+    const std::uint64_t before = setting != nullptr && l < setting->before.size() ? setting->before[l] : 0;
+    sum += s.lines[l].total - std::min(s.lines[l].total, before);
+  }
+  return sum + later_without(s, nullptr);
 }
 
 // Whether the signal y, with what its stream knew, must follow x.
@@ -267,14 +297,19 @@ std::uint64_t HappensBefore::without(const Semaphore& s, const Setting* setting,
     const std::uint64_t before = setting != nullptr && l < setting->before.size() ? setting->before[l] : 0;
     sum += reached - std::min(reached, before);
   }
-  return sum + later_without(s, x);
+  return sum + later_without(s, &x);
 }
 
 // Signals that came later in this run and need follow neither x nor the wait, by the order of the last walk.
-std::uint64_t HappensBefore::later_without(const Semaphore& s, const Signal& x) const {
+std::uint64_t HappensBefore::later_without(const Semaphore& s, const Signal* x) const {
   if (s.last_walk.empty()) return 0;
-  const auto [x_line, x_place] = s.in_last_walk[x.ordinal];
-  const Signal& then = s.last_walk[x_line].signals[x_place];
+  const Signal* then = nullptr;
+  std::size_t x_line = s.last_walk.size();
+  if (x != nullptr) {
+    const auto [line, place] = s.in_last_walk[x->ordinal];
+    x_line = line;
+    then = &s.last_walk[line].signals[place];
+  }
   const Event self_started{issue_chain(site_->engine), position_ + 1};
   std::uint64_t sum = 0;
   for (std::size_t l = 0; l < s.last_walk.size(); ++l) {
@@ -285,7 +320,7 @@ std::uint64_t HappensBefore::later_without(const Semaphore& s, const Signal& x) 
     const std::size_t end = first_that(later, signals.size(), [&](std::size_t k) {
       const auto clock = last_clocks_[signals[k].clock];
       return signals[k].engine == site_->engine || knows(clock, self_started) ||
-             follows(clock, signals[k], then);
+             (then != nullptr && follows(clock, signals[k], *then));
     });
     if (end > later) sum += signals[end - 1].sum - (later == 0 ? 0 : signals[later - 1].sum);
   }

@@ -95,6 +95,7 @@ class HappensBefore {
     bool disproved = false;                             // they do not, as this walk has found
     EngineSet listeners;                                // streams that wait for it, set it or take from it
     EngineSet consumers;                                // streams that take from it
+    EngineSet producers;                                // streams that count it up
     std::array<std::uint64_t, engine_count> assured{};  // what it holds at least, by a stream's waits
     std::uint32_t signals = 0;
     std::vector<Line> lines;
@@ -120,7 +121,9 @@ class HappensBefore {
   void wait_ordered(const Semaphore& s, const Setting* setting, std::uint64_t need);
   void wait_unordered(const Semaphore& s, const Setting* setting, std::uint64_t need);
   std::uint64_t without(const Semaphore& s, const Setting* setting, const Signal& x, std::size_t line) const;
-  std::uint64_t later_without(const Semaphore& s, const Signal& x) const;
+  std::uint64_t later_without(const Semaphore& s, const Signal* x) const;
+  std::uint64_t without_nothing(const Semaphore& s, const Setting* setting) const;
+  bool stands_alone(const Semaphore& s, const Signal& x) const;
   std::uint64_t known_decrements(Semaphore& s);
   Event new_link(std::uint8_t semaphore);
   Event event_of(const Effect& effect) const;
@@ -137,6 +140,7 @@ class HappensBefore {
 
   const RunTrace* trace_;
   std::array<Stream, engine_count> now_;
+  std::array<Clock, engine_count> last_end_;  // what each stream knew at the end of the last walk
   std::vector<Semaphore> semaphores_;
   std::vector<std::uint32_t> links_;  // of each transfer chain
   Clocks clocks_, last_clocks_;

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 
 #include "emu/machine/machine.h"
@@ -133,6 +134,21 @@ TEST_CASE("two transfers in flight on one semaphore are known by their sum only"
   CHECK(races(loads + use + "32\n") == 0);
   // The issuer has waited for the first before it triggers the second.
   CHECK(races("dma_copy a, x signal s ++\ndma_copy c, x wait s >= 16 signal s ++\n" + use + "16\n") == 0);
+}
+
+TEST_CASE("a thousand transfers in flight on one semaphore are judged in no time") {
+  const int n = 1000;
+  std::string loads, uses;
+  for (int i = 0; i < n; ++i) {
+    const std::string part = "a[:, " + std::to_string(i % 64) + ":+1]";
+    loads += "dma_copy " + part + ", x[:, 0:1], queue = " + std::to_string(i % 16) + " signal s ++\n";
+    uses += "tensor_copy b[:, 0:1], " + part + ", engine = vector wait s >= " + std::to_string(16 * i + 16) +
+            "\n";
+  }
+  const Program one_by_one = assembled(loads + uses);
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(!check(one_by_one, Mode::check).empty());
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));  // loosely: n cubed takes longer
 }
 
 TEST_CASE("two transfers of one queue are not ordered by the queue") {
