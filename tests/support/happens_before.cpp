@@ -85,7 +85,9 @@ bool meet(const std::vector<MemoryOperand>& a, const std::vector<MemoryOperand>&
   return false;
 }
 
-// Each instruction has three events: start, end of reading, completion. reach[a][b]: a is before b.
+// Each instruction has three events: start, end of reading, completion. Increments only add up, so that what
+// can happen can still happen later: an event is surely before another exactly if the other never happens
+// when everything but the first, and what needs it, is done.
 class Order {
  public:
   explicit Order(const Program& program) {
@@ -93,26 +95,25 @@ class Order {
       first_[static_cast<std::size_t>(e)] = static_cast<int>(all_.size());
       for (const Instruction& i : program.stream(e)) all_.push_back(&i);
     }
-    reach_.assign(all_.size() * 3, Row((all_.size() * 3 + 63) / 64));
+    needs_.resize(all_.size() * 3);
     for (const Engine e : all_engines) add_stream(program, e);
-    while (add_waits()) close();
+    without_.resize(all_.size() * 3);
   }
 
   int number(Engine e, std::uint32_t index) const {
     return first_[static_cast<std::size_t>(e)] + static_cast<int>(index);
   }
   bool before(int a, int b) const {
-    return (reach_[static_cast<std::size_t>(a)][static_cast<std::size_t>(b) / 64] >> (b % 64) & 1U) != 0;
+    std::vector<bool>& done = without_[static_cast<std::size_t>(a)];
+    if (done.empty()) done = all_without(a);
+    return !done[static_cast<std::size_t>(b)];
   }
   static int start(int i) { return 3 * i; }
   static int read_done(int i) { return 3 * i + 1; }
   static int complete(int i) { return 3 * i + 2; }
 
  private:
-  using Row = std::vector<std::uint64_t>;
-  void edge(int a, int b) {
-    reach_[static_cast<std::size_t>(a)][static_cast<std::size_t>(b) / 64] |= std::uint64_t{1} << (b % 64);
-  }
+  void edge(int a, int b) { needs_[static_cast<std::size_t>(b)].push_back(a); }
 
   // The promises of one engine (design: function and time).
   void add_stream(const Program& program, Engine e) {
@@ -136,66 +137,57 @@ class Order {
         if (instruction.opcode == Opcode::drain && last_data >= 0) edge(complete(last_data), complete(i));
       }
     }
-    close();
   }
 
-  // wait S >= v follows signal x if what can come without x, and needs not follow x, is less than v.
-  bool add_waits() {
-    bool changed = false;
-    for (std::size_t w = 0; w < all_.size(); ++w) {
-      const Wait& wait = all_[w]->wait;
-      if (!wait.present()) continue;
-      const int waiter = start(static_cast<int>(w));
-      for (const int x : signals(wait.semaphore)) {
-        if (before(x, waiter)) continue;
-        // A transfer is over with the last of its 16 increments: the others may come without it.
-        std::uint32_t without = weight(x) - 1;
-        for (const int y : signals(wait.semaphore)) {
-          if (y != x && !before(x, y) && !before(waiter, y)) without += weight(y);
+  // What happens when everything is done that needs not this event. A transfer without its last part still
+  // signals with the other 15.
+  std::vector<bool> all_without(int blocked) const {
+    std::vector<bool> done(needs_.size());
+    std::array<std::uint32_t, 256> counted{};
+    bool partly = false;
+    for (bool more = true; more;) {
+      more = false;
+      for (int event = 0; event < static_cast<int>(needs_.size()); ++event) {
+        const auto n = static_cast<std::size_t>(event);
+        if (done[n] || !can_happen(event, done, counted)) continue;
+        const Instruction& instruction = *all_[n / 3];
+        if (event == blocked) {
+          if (!partly && is_dma(instruction) && event % 3 == 2 && instruction.update.present()) {
+            counted[instruction.update.semaphore] += 15;
+            partly = more = true;
+          }
+          continue;
         }
-        if (without < wait.value) {
-          edge(x, waiter);
-          changed = true;
-        }
+        done[n] = more = true;
+        const Update& update = instruction.update;
+        if (!update.present()) continue;
+        ensure(update.operation == UpdateOperation::sem_inc, "the slow check takes increments only");
+        const bool signals = event % 3 == (update.when == UpdateWhen::read && !is_dma(instruction) ? 1 : 2);
+        if (signals) counted[update.semaphore] += is_dma(instruction) ? 16 : 1;
       }
     }
-    return changed;
+    return done;
   }
-  std::vector<int> signals(std::uint8_t semaphore) const {
-    std::vector<int> events;
-    for (std::size_t i = 0; i < all_.size(); ++i) {
-      const Update& update = all_[i]->update;
-      if (!update.present() || update.semaphore != semaphore) continue;
-      ensure(update.operation == UpdateOperation::sem_inc, "the slow check takes increments only");
-      const int n = static_cast<int>(i);
-      events.push_back(update.when == UpdateWhen::read ? read_done(n) : complete(n));
+  bool can_happen(int event, const std::vector<bool>& done,
+                  const std::array<std::uint32_t, 256>& counted) const {
+    for (const int before : needs_[static_cast<std::size_t>(event)]) {
+      if (!done[static_cast<std::size_t>(before)]) return false;
     }
-    return events;
-  }
-  std::uint32_t weight(int event) const {
-    return is_dma(*all_[static_cast<std::size_t>(event / 3)]) ? 16 : 1;
-  }
-
-  void close() {
-    const auto n = static_cast<int>(reach_.size());
-    for (int via = 0; via < n; ++via) {
-      const Row& from_there = reach_[static_cast<std::size_t>(via)];
-      for (int a = 0; a < n; ++a) {
-        if (!before(a, via)) continue;
-        Row& row = reach_[static_cast<std::size_t>(a)];
-        for (std::size_t w = 0; w < row.size(); ++w) row[w] |= from_there[w];
-      }
-    }
+    const Wait& wait = all_[static_cast<std::size_t>(event) / 3]->wait;
+    return event % 3 != 0 || !wait.present() || counted[wait.semaphore] >= wait.value;
   }
 
   std::vector<const Instruction*> all_;
   std::array<int, engine_count> first_{};
-  std::vector<Row> reach_;
+  std::vector<std::vector<int>> needs_;
+  mutable std::vector<std::vector<bool>>
+      without_;  // by the event that does not happen, as they are asked for
 };
 
 }  // namespace
 
-std::vector<std::string> unordered_accesses(const Program& text, const Program& program, Compare compare) {
+std::vector<std::string> unordered_accesses(const Program& text, const Program& program, Compare compare,
+                                            bool either) {
   const Order order(program);
   // The text's instructions are those of the program without the event_semaphores and drains of its own: same
   // order within each stream.
@@ -234,7 +226,10 @@ std::vector<std::string> unordered_accesses(const Program& text, const Program& 
       // A register instruction's access is over before the next instruction of its stream.
       const int from = order.number(a.engine, a.index);
       const int last = raw || waw || is_dma(*a.instruction) ? Order::complete(from) : Order::read_done(from);
-      if (order.before(last, Order::start(order.number(b.engine, b.index)))) continue;
+      const int to = order.number(b.engine, b.index);
+      if (order.before(last, Order::start(to))) continue;
+      const int last_of_b = waw || war || is_dma(*b.instruction) ? Order::complete(to) : Order::read_done(to);
+      if (either && order.before(last_of_b, Order::start(from))) continue;
       found.push_back(fmt::format("{} [{} {}] and [{} {}]: {}",
                                   raw   ? "RAW"
                                   : waw ? "WAW"

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <random>
 
@@ -130,6 +132,58 @@ TEST_CASE(
   MESSAGE(damaged, " damaged programs: ", racing, " with races, ", clean, " without");
   CHECK(racing > 300);
   CHECK(clean > 10);
+}
+
+TEST_CASE("semaphores that several producers share are judged as the definition does") {
+  test::RandomProgramOptions options;
+  options.loops = options.blocks = options.registers = false;
+  int racing = 0, clean = 0;
+  for (std::uint64_t seed = 0; seed < 250; ++seed) {
+    CAPTURE(seed);
+    options.instructions = 6 + static_cast<int>(seed % 12);
+    const Program text = test::random_program(seed, options);
+    Program program = text;
+    synchronise(program);
+    std::mt19937_64 random(seed);
+    for (int round = 0; round < 4; ++round) {
+      // Two semaphores become one; a wait asks for what both have counted, or nearly.
+      Program shared = program;
+      std::vector<std::uint8_t> used;
+      std::array<int, 256> total{};
+      for (const auto& stream : shared.streams) {
+        for (const Instruction& i : stream) {
+          if (!i.update.present()) continue;
+          if (total[i.update.semaphore] == 0) used.push_back(i.update.semaphore);
+          total[i.update.semaphore] += info(i.opcode).is_dma() ? 16 : 1;
+        }
+      }
+      if (used.size() < 2) break;
+      const std::uint8_t a = used[random() % used.size()], b = used[random() % used.size()];
+      if (a == b) continue;
+      for (auto& stream : shared.streams) {
+        for (Instruction& i : stream) {
+          if (i.update.present() && i.update.semaphore == b) i.update.semaphore = a;
+          if (!i.wait.present() || (i.wait.semaphore != a && i.wait.semaphore != b)) continue;
+          const int other = total[i.wait.semaphore == a ? b : a];
+          i.wait.semaphore = a;
+          if (random() % 3 != 0) i.wait.value = static_cast<std::uint16_t>(i.wait.value + other);
+          if (random() % 4 == 0 && i.wait.value > 1) --i.wait.value;
+        }
+      }
+      const Verdict verdict = run(shared, round % 2 == 0 ? Mode::check : Mode::timing_only);
+      if (verdict.status != RunStatus::finished) continue;
+      const auto truth = test::unordered_accesses(text, shared, test::Compare::bytes, true);
+      int& kind = truth.empty() ? clean : racing;
+      ++kind;
+      CAPTURE(truth.size());
+      const bool races = std::any_of(verdict.findings.begin(), verdict.findings.end(),
+                                     [](const Finding& f) { return f.kind == CheckKind::races; });
+      CHECK(races == !truth.empty());
+    }
+  }
+  MESSAGE(racing, " programs with races, ", clean, " without");
+  CHECK(racing > 100);
+  CHECK(clean > 100);
 }
 
 TEST_CASE(
