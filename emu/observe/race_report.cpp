@@ -57,6 +57,12 @@ class Report {
     ensure(some, "two accesses that race share bytes");
   }
 
+  // Whether the first instruction signals, on the right event, what the second could wait for.
+  bool has_signal() const {
+    const Effect* effect = signal();
+    return effect != nullptr && reached(effect->semaphore).has_value();
+  }
+
   Finding finding() const {
     Finding f;
     f.kind = CheckKind::races;
@@ -209,12 +215,19 @@ class Report {
 }  // namespace
 
 Finding describe_race(const Race& race, const RunTrace& trace) {
+  const Report as_run(race, trace);
+  Race exchanged = race;
+  std::swap(exchanged.first, exchanged.second);
+  const Report turned(exchanged, trace);
   const RunSite& first = trace.sites()[race.first.site];
   const RunSite& second = trace.sites()[race.second.site];
-  if (!comes_later(trace.program(), first, second)) return Report(race, trace).finding();
-  Race as_written = race;
-  std::swap(as_written.first, as_written.second);
-  return Report(as_written, trace).finding();
+  // What the writer means shows in a signal that already waits to be used, else in the order of the text.
+  if (first.engine == second.engine || as_run.has_signal()) {
+    const bool written_first = comes_later(trace.program(), first, second) && turned.has_signal();
+    return (written_first ? turned : as_run).finding();
+  }
+  if (turned.has_signal() || comes_later(trace.program(), first, second)) return turned.finding();
+  return as_run.finding();
 }
 
 }  // namespace ncemu

@@ -88,7 +88,17 @@ std::vector<Finding> RaceObserver::findings() {
   const RunOrder order = analyse_order(trace_);
   for (const Race& race : order.races) all.push_back(describe_race(race, trace_));
   for (const SemaphoreHazard& hazard : order.hazards) all.push_back(describe_hazard(hazard, trace_));
-  for (Finding& finding : find_unused_signals(trace_)) all.push_back(std::move(finding));
+  // A race says already what the signals of its instructions are good for.
+  const auto races = [&](const Involved& signaller) {
+    return std::any_of(all.begin(), all.end(), [&](const Finding& f) {
+      return std::any_of(f.involved.begin(), f.involved.end(), [&](const Involved& i) {
+        return i.engine == signaller.engine && i.index == signaller.index;
+      });
+    });
+  };
+  for (Finding& finding : find_unused_signals(trace_)) {
+    if (!races(finding.involved.front())) all.push_back(std::move(finding));
+  }
   for (Finding& finding : find_impossible_waits(trace_.program())) all.push_back(std::move(finding));
   return all;
 }
