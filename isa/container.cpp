@@ -245,6 +245,15 @@ void transfer_debug(Io& io, Program& p, const std::string& where) {
     io.number("semaphore number", s.number);
   });
   io.list("probes", p.probes, 161, [&](Probe& probe) { transfer(io, probe, where); });
+  io.list("allowances", p.allowances, 32, [&](Allowance& a) {
+    io.number("allowance file", a.file);
+    io.check(a.file < p.files.size(), "the file of every allowance is in the list");
+    io.number("allowance line", a.line);
+    io.number("allowance comment line", a.at_line);
+    io.number("allowance comment column", a.at_column);
+    io.list("allowed checks", a.checks, 8, [&](std::string& check) { io.text("allowed check", check); });
+    io.text("allowance reason", a.reason);
+  });
   for (Tensor& t : p.tensors) io.number("tensor site", t.site);
   for (auto& stream : p.streams) {
     for (Instruction& instruction : stream) {

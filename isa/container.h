@@ -1,7 +1,8 @@
 #pragma once
 
 // The `.ncb` container: magic, version, target, streams of words, named tensors with constants, and
-// a debug section (files, sites, tiles, places, semaphore names, probes) with a checksum of its own.
+// a debug section (files, sites, tiles, places, semaphore names, probes,
+// allowances) with a checksum of its own.
 
 #include <cstddef>
 #include <span>
@@ -12,7 +13,7 @@
 
 namespace ncemu {
 
-inline constexpr std::uint32_t container_version = 2;
+inline constexpr std::uint32_t container_version = 3;
 
 // The program must be placed and synchronised.
 std::vector<std::byte> write_container(const Program& program);

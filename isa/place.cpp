@@ -75,6 +75,14 @@ void place(Program& program, Diagnostics& diagnostics) {
   for (Probe& probe : program.probes) mover.move(probe.view);
 }
 
+void check_overlaps(const Program& program, Diagnostics& diagnostics) {
+  for (const Space space : {Space::sbuf, Space::psum}) {
+    placing::Arrangement arrangement(program, space);
+    arrangement.run(Sharing::all_tiles, Sequence::text);  // explicit places come first, whatever follows
+    placing::report_overlaps(program, arrangement.blocks(), diagnostics);
+  }
+}
+
 std::vector<Placement> placements(const Program& program) {
   std::vector<Placement> result;
   result.reserve(program.places.size());

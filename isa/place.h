@@ -30,6 +30,10 @@ void place(Program& program, Diagnostics& diagnostics);
 // Where every place is, after place().
 std::vector<Placement> placements(const Program& program);
 
+// What place() says of explicitly placed tiles that overlap while both are live, for a program that is placed
+// already (from a container).
+void check_overlaps(const Program& program, Diagnostics& diagnostics);
+
 // Peak bytes per partition in use.
 struct Usage {
   std::uint32_t sbuf_bytes = 0;

@@ -125,6 +125,16 @@ struct Probe {
   }
 };
 
+// A comment that allows what a check would report at a statement (isa/asm/allowances.h).
+struct Allowance {
+  std::uint32_t file = 0;                    // index in Program::files
+  std::uint32_t line = 0;                    // of the statement
+  std::uint32_t at_line = 0, at_column = 0;  // of the comment
+  std::vector<std::string> checks;
+  std::string reason;
+  friend bool operator==(const Allowance&, const Allowance&) = default;
+};
+
 struct NamedSemaphore {
   std::string name;
   std::uint8_t number = 0;
@@ -144,6 +154,7 @@ struct Program {
   std::vector<Scope> scopes = {Scope{}};  // scopes[0] is the file
   std::vector<NamedSemaphore> semaphores;
   std::vector<Probe> probes;
+  std::vector<Allowance> allowances;
 
   // Text order: position k belongs to stream order[k], whose instructions follow one another.
   // Empty once synchronised, or when the writer synchronises by hand.

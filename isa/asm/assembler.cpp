@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
+#include "isa/asm/allowances.h"
 #include "isa/asm/evaluator.h"
 #include "isa/asm/parser.h"
 #include "isa/fault.h"
@@ -27,12 +29,15 @@ class Assembler {
       const bool automatic_tables = mode(unit_.table_modes, "tables");
       Builder builder(target, std::filesystem::path(sources_.file(file).name()).stem().string());
       Evaluator evaluator(unit_, reporter_, builder, automatic_sync,
-                          {options_.most_steps, options_.most_instructions});
+                          {options_.most_steps, options_.most_instructions, options_.progress});
+      // Not the values of -D options, which come after the files.
+      const std::size_t files = sources_.size();
       read_parameters(evaluator);
       // A block that does not close where it should makes nonsense of what follows.
       if (unit_.structure_is_sound) {
         evaluator.run();
         finish(builder, automatic_sync, automatic_tables, assembly);
+        read_allowances(files, assembly.program);
       }
     } catch (const GiveUp&) {
     }
@@ -147,6 +152,21 @@ class Assembler {
     } catch (const Fault& fault) {
       if (fault.kind() == FaultKind::internal) throw;
       collected_.error({sources_.file(0).name(), 0, 0, 0}, fault.what());
+    }
+  }
+
+  // A file that is included twice is read once.
+  void read_allowances(std::size_t files, Program& program) {
+    std::set<std::string> read;
+    for (std::uint32_t f = 0; f < files; ++f) {
+      const std::string& file_name = sources_.file(f).name();
+      if (!read.insert(file_name).second) continue;
+      for (Allowance& allowance : find_allowances(sources_, f, reporter_)) {
+        const auto known = std::find(program.files.begin(), program.files.end(), file_name);
+        allowance.file = static_cast<std::uint32_t>(known - program.files.begin());
+        if (known == program.files.end()) program.files.push_back(file_name);
+        program.allowances.push_back(std::move(allowance));
+      }
     }
   }
 

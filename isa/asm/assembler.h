@@ -25,6 +25,8 @@ struct AssembleOptions {
   bool keep_text_order = false;  // placed and checked, but not synchronised: not for the machine
   // What `.machine NAME` means; find_target() when empty.
   std::function<std::optional<Target>(std::string_view)> find_machine;
+  // Called now and then while the source runs; ends the assembly by throwing.
+  std::function<void()> progress;
   // A source that unrolls without end stops here: statements executed, and instructions made.
   std::int64_t most_steps = 64'000'000;
   std::int64_t most_instructions = 16'000'000;

@@ -4,6 +4,7 @@
 // what remains are calls of the Builder.
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -18,8 +19,9 @@
 namespace ncemu::language {
 
 struct Limits {
-  std::int64_t steps = 0;         // statements executed, instructions and iterations included
-  std::int64_t instructions = 0;  // emitted
+  std::int64_t steps = 0;          // statements executed, instructions and iterations included
+  std::int64_t instructions = 0;   // emitted
+  std::function<void()> progress;  // may be empty
 };
 
 class Evaluator {

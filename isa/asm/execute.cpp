@@ -89,6 +89,8 @@ void Evaluator::add_notes(Stop& error) const {
 }
 
 void Evaluator::charge(const Statement& statement) {
+  constexpr std::int64_t steps_between_calls = 4096;
+  if (limits_.progress && limits_.steps % steps_between_calls == 0) limits_.progress();
   if (--limits_.steps >= 0) return;
   if (!reporter_.failed()) {
     Stop error{statement.where, "the source runs for too many steps before it ends", {}, {}, false};

@@ -252,7 +252,7 @@ TEST_CASE("what is not a container, or another version, is named so") {
   CHECK(refusal({}) == "k.ncb: not an ncemu container (a container begins with NCEMUNCB)");
   auto bytes = write_container(sample());
   bytes[8] = std::byte{container_version + 1};
-  CHECK(refusal(bytes) == "k.ncb: container version 3, this program reads version 2");
+  CHECK(refusal(bytes) == "k.ncb: container version 4, this program reads version 3");
 }
 
 TEST_CASE("a well-formed container is refused when an instruction breaks a rule of its target") {
@@ -335,4 +335,14 @@ TEST_CASE("a pipe is written to and stays a pipe") {
   REQUIRE(n > 0);
   bytes.resize(static_cast<std::size_t>(n));
   CHECK(bytes == write_container(sample()));
+}
+
+TEST_CASE("an allowance keeps its line, its checks and its reason through a container") {
+  Program program;
+  program.synchronised = true;
+  program.files = {"k.nca"};
+  program.allowances = {
+      {.file = 0, .line = 7, .at_line = 6, .at_column = 3, .checks = {"races", "init"}, .reason = "why"}};
+  const Program back = read_container(write_container(program), "k.ncb");
+  CHECK(back.allowances == program.allowances);
 }
