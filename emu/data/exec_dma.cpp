@@ -58,13 +58,15 @@ void move_bytes(Destination& dst, Source& src, std::int64_t elements, std::byte*
 }
 
 template <typename Destination, typename Source>
-void cast(Destination& dst, Source& src, std::int64_t elements, std::byte* buffer) {
+void cast(Destination& dst, Source& src, std::int64_t elements, std::byte* buffer,
+          SaturationCount* saturation) {
   std::vector<float> values(static_cast<std::size_t>(piece_elements));
   for (std::int64_t first = 0, n = 0; first < elements; first += n) {
     n = std::min({src.until_break(first), dst.until_break(first), elements - first, piece_elements});
     const auto count = static_cast<std::size_t>(n);
     src.read(first, n, buffer);
     to_f32(src.dtype(), buffer, values.data(), count);
+    if (saturation != nullptr) saturation->look(dst.dtype(), values.data(), 0, 1, first, n);
     from_f32(dst.dtype(), values.data(), buffer, count);
     dst.write(first, n, buffer);
   }
@@ -90,14 +92,15 @@ void add(Destination& dst, Source& src, std::int64_t elements, std::byte* buffer
 }
 
 template <typename Destination, typename Source>
-void transfer(Destination& dst, Source& src, std::int64_t elements, bool accumulate) {
+void transfer(Destination& dst, Source& src, std::int64_t elements, bool accumulate,
+              SaturationCount* saturation) {
   std::vector<std::byte> buffer(static_cast<std::size_t>(piece_elements) * 4);
   if (accumulate) {
     add(dst, src, elements, buffer.data());
   } else if (dst.dtype() == src.dtype()) {
     move_bytes(dst, src, elements, buffer.data());
   } else {
-    cast(dst, src, elements, buffer.data());
+    cast(dst, src, elements, buffer.data(), saturation);
   }
 }
 
@@ -115,11 +118,12 @@ void move(const To& to, const From& from, bool accumulate, State& state) {
   if (dst.elements() != src.elements()) {
     throw Fault(FaultKind::program, "", "dma_copy: dst has {}, src has {}", dst.describe(), src.describe());
   }
+  SaturationCount* const saturation = saturation_of(state, dst.dtype());
   if (may_overlap(to, from)) {  // everything is read before anything is written
     Copied copied = copy_of(src);
-    transfer(dst, copied, dst.elements(), accumulate);
+    transfer(dst, copied, dst.elements(), accumulate, saturation);
   } else {
-    transfer(dst, src, dst.elements(), accumulate);
+    transfer(dst, src, dst.elements(), accumulate, saturation);
   }
 }
 
@@ -169,6 +173,18 @@ void for_each_row(const DmaCopy& f, const AccessPattern& tile, const HbmPattern&
 }
 
 }  // namespace
+
+std::vector<std::int64_t> chosen_rows(const DmaCopy& f, State& state) {
+  const auto* tile = std::get_if<AccessPattern>(&f.dst);
+  const auto* table = std::get_if<HbmPattern>(tile != nullptr ? &f.src : &f.dst);
+  const auto* other = std::get_if<AccessPattern>(tile != nullptr ? &f.dst : &f.src);
+  if (table == nullptr || other == nullptr) return {};
+  std::vector<std::int64_t> rows = read_indices(f, other->partitions, state);
+  for (std::int64_t& row : rows) {
+    if (row < 0 || row >= std::int64_t{table->dims[3].count}) row = -1;
+  }
+  return rows;
+}
 
 void exec::dma_copy(const DmaCopy& f, Engine, State& state) {
   const auto* tile = std::get_if<AccessPattern>(&f.dst);

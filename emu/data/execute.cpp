@@ -41,7 +41,9 @@ void execute(const Instruction& instruction, Engine engine, State& state) {
   const auto code = static_cast<std::size_t>(instruction.opcode);
   ensure(code < code_limit && table[code] != nullptr, "every opcode has a row in the instruction table");
   if (state.stochastic_rounding) state.stochastic_rounding->begin(engine);
+  if (state.watch) state.watch->before(instruction, state);
   table[code](instruction, engine, state);
+  if (state.watch) state.watch->after(instruction, state);
 }
 
 }  // namespace ncemu

@@ -9,8 +9,6 @@
 namespace ncemu {
 namespace {
 
-constexpr std::byte initial{0xFF};
-
 std::int64_t page_of(std::int64_t offset) {
   return offset / static_cast<std::int64_t>(HbmMemory::page_bytes);
 }
@@ -24,9 +22,10 @@ std::int64_t bytes_of_page(std::int64_t offset, std::int64_t region_bytes) {
 
 }  // namespace
 
-OnChipMemory::OnChipMemory(std::uint32_t partitions, std::uint32_t partition_bytes)
+OnChipMemory::OnChipMemory(std::uint32_t partitions, std::uint32_t partition_bytes, std::byte initial)
     : partitions_(partitions),
       partition_bytes_(partition_bytes),
+      initial_(initial),
       stride_((std::size_t{partition_bytes} + 63) / 64 * 64 + 3 * 64),
       bytes_(std::make_unique_for_overwrite<std::byte[]>(partitions * stride_)),
       filled_((partition_bytes + static_cast<std::size_t>(column_bytes) - 1) / column_bytes) {}
@@ -38,7 +37,7 @@ void OnChipMemory::fill(std::int64_t begin, std::int64_t end) const {
     const std::int64_t from = column * column_bytes;
     const std::int64_t count = std::min<std::int64_t>(column_bytes, partition_bytes_ - from);
     for (std::uint32_t p = 0; p < partitions_; ++p)
-      std::fill_n(bytes_.get() + p * stride_ + from, count, initial);
+      std::fill_n(bytes_.get() + p * stride_ + from, count, initial_);
   }
 }
 
@@ -49,11 +48,13 @@ std::vector<std::byte> OnChipMemory::contents() const {
   return all;
 }
 
-HbmMemory::HbmMemory(const std::vector<Tensor>& tensors) : regions_(tensors.size()) {
+HbmMemory::HbmMemory(const std::vector<Tensor>& tensors, std::byte initial)
+    : initial_(initial), regions_(tensors.size()) {
   std::int64_t largest = 0;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     Region& r = regions_[i];
     r.name = tensors[i].name;
+    r.dtype = tensors[i].dtype;
     r.bytes = tensors[i].bytes();
     ensure(r.bytes >= 0, "a tensor has a size");
     r.pages.resize(static_cast<std::size_t>(page_of(r.bytes + static_cast<std::int64_t>(page_bytes) - 1)));
@@ -92,7 +93,7 @@ std::byte* HbmMemory::page(std::uint16_t tensor, std::int64_t offset, bool whole
   if (!page) {
     const auto size = static_cast<std::size_t>(bytes_of_page(offset, r.bytes));
     page = std::make_unique_for_overwrite<std::byte[]>(size);
-    if (!whole) std::fill_n(page.get(), size, initial);
+    if (!whole) std::fill_n(page.get(), size, initial_);
   }
   return page.get();
 }

@@ -16,9 +16,13 @@
 
 namespace ncemu {
 
+// What memory starts as (design: NaN in every float type, -1 in integers), unless a run asks for another
+// byte.
+inline constexpr std::byte initial_byte{0xFF};
+
 class OnChipMemory {
  public:
-  OnChipMemory(std::uint32_t partitions, std::uint32_t partition_bytes);
+  OnChipMemory(std::uint32_t partitions, std::uint32_t partition_bytes, std::byte initial = initial_byte);
 
   std::uint32_t partitions() const { return partitions_; }
   std::uint32_t partition_bytes() const { return partition_bytes_; }
@@ -45,6 +49,7 @@ class OnChipMemory {
   void fill(std::int64_t begin, std::int64_t end) const;
 
   std::uint32_t partitions_, partition_bytes_;
+  std::byte initial_;
   std::size_t stride_;
   std::unique_ptr<std::byte[]> bytes_;
   mutable std::vector<bool> filled_;  // by column
@@ -55,9 +60,14 @@ class HbmMemory {
   static constexpr std::size_t page_bytes = std::size_t{1} << 20;
 
   // One region per tensor; constants are filled in.
-  explicit HbmMemory(const std::vector<Tensor>& tensors);
+  explicit HbmMemory(const std::vector<Tensor>& tensors, std::byte initial = initial_byte);
 
   std::size_t tensors() const { return regions_.size(); }
+  DType dtype(std::uint16_t tensor) const { return region(tensor).dtype; }
+  // False: nothing was written into the page of this byte.
+  bool exists(std::uint16_t tensor, std::int64_t offset) const {
+    return region(tensor).pages[static_cast<std::size_t>(offset) / page_bytes] != nullptr;
+  }
   std::int64_t bytes(std::uint16_t tensor) const;
   const std::string& name(std::uint16_t tensor) const;
 
@@ -71,6 +81,7 @@ class HbmMemory {
  private:
   struct Region {
     std::string name;
+    DType dtype = DType::f32;
     std::int64_t bytes = 0;
     std::vector<std::unique_ptr<std::byte[]>> pages;  // null: untouched, reads as 0xFF
   };
@@ -78,6 +89,7 @@ class HbmMemory {
   // The page of a byte, made if it is not there; with `whole`, its old content is about to be overwritten.
   std::byte* page(std::uint16_t tensor, std::int64_t offset, bool whole);
 
+  std::byte initial_;
   std::vector<Region> regions_;
   std::vector<std::byte> untouched_;  // what a page reads as before it exists
 };

@@ -49,6 +49,7 @@ Operand::Operand(std::string_view mnemonic, std::string_view name, const AccessP
   row_bytes_ = memory.stride();
   base_ = memory.row(pattern.partition, e.begin, e.end);
   rounding_ = state.stochastic_rounding ? &*state.stochastic_rounding : nullptr;
+  saturation_ = saturation_of(state, pattern.dtype);
 }
 
 const std::byte* Operand::in_place(const Block& block) const {
@@ -91,6 +92,8 @@ void Operand::read(const Block& block, float* to, BlockBytes& raw) const {
 }
 
 void Operand::write(const Block& block, const float* from, BlockBytes& raw) {
+  if (saturation_ != nullptr)
+    saturation_->look(dtype(), from, block.lane, block.lanes, block.first, block.count);
   if (rounding_ != nullptr && is_float(dtype()) && dtype() != DType::f32) {
     rounding_->convert(dtype(), from, raw.data(), block.lane, block.lanes, block.first, block.count);
     write(block, raw.data());

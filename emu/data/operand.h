@@ -85,6 +85,7 @@ class Operand {
   std::size_t row_bytes_;
   std::byte* base_;
   const StochasticRounding* rounding_;  // null: to nearest even
+  SaturationCount* saturation_;         // null: nobody asks, or the type saturates nothing
 };
 
 // Not empty and inside its memory or tensor. Throws Fault(program) naming `mnemonic` and `name`. The bytes it

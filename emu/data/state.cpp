@@ -36,11 +36,11 @@ std::uint32_t widen(DType type, std::uint32_t bits) {
 
 }  // namespace
 
-State::State(const Program& program)
+State::State(const Program& program, std::byte initial)
     : generation(program.target.generation),
-      sbuf(program.target.partitions, program.target.sbuf_partition_bytes),
-      psum(program.target.partitions, program.target.psum_partition_bytes()),
-      hbm(program.tensors),
+      sbuf(program.target.partitions, program.target.sbuf_partition_bytes, initial),
+      psum(program.target.partitions, program.target.psum_partition_bytes(), initial),
+      hbm(program.tensors, initial),
       groups(program.target.partitions, program.target.psum_partition_bytes() / 4) {}
 
 std::uint32_t load_element(const MemoryOperand& operand, const State& state) {

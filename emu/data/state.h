@@ -13,6 +13,7 @@
 #include "emu/data/lane_random.h"
 #include "emu/data/memory.h"
 #include "emu/data/stochastic_rounding.h"
+#include "emu/data/value_watch.h"
 #include "emu/data/xorwow.h"
 #include "isa/program.h"
 
@@ -39,14 +40,18 @@ struct DataEvent {
     joined_no_group,  // matmul with accumulate = true found no group in its destination: it overwrote
     bank_shared,      // matmul went on with a group while a newer one was opened in the same bank
     outside_domain,   // an activation function's input outside its valid range (datasheet 5.3)
+    not_finite,       // a NaN or infinity from finite operands; only if the values are watched
+    saturated,        // values that an fp8 or integer destination cannot hold; only if they are watched
   } kind = Kind::joined_no_group;
-  int partition = 0;             // of the destination: the first element concerned
-  std::int64_t element = 0;      // in stream order within the partition
-  std::optional<float> value{};  // the input, for outside_domain
+  int partition = 0;         // of the destination: the first element concerned
+  std::int64_t element = 0;  // in stream order within the partition
+  std::optional<float>
+      value{};  // the input (outside_domain), the result (not_finite), before conversion (saturated)
+  std::int64_t count = 1;  // values, for saturated
 };
 
 struct State {
-  explicit State(const Program& program);
+  explicit State(const Program& program, std::byte initial = initial_byte);
 
   int generation = 2;
   OnChipMemory sbuf, psum;
@@ -61,6 +66,7 @@ struct State {
   std::array<std::uint32_t, 128> vector_random = seeded_lanes(0);
   std::optional<TableSet> resident_table;
   std::function<void(const DataEvent&)> on_event;         // may be empty
+  std::optional<ValueWatch> watch;                        // absent: results are not looked at
   std::optional<StochasticRounding> stochastic_rounding;  // absent: to nearest even
 
   // Room for one matmul, kept between instructions.
@@ -73,6 +79,10 @@ struct State {
 // Throws Fault(program) for what cannot be executed (an activation whose table is not resident) and
 // Fault(internal) for a control instruction.
 void execute(const Instruction& instruction, Engine engine, State& state);
+
+// The row of the table that each partition of a transfer by index moves; -1 where the index lies outside.
+// Throws Fault(program) when the index is no column of u32 or i32.
+std::vector<std::int64_t> chosen_rows(const DmaCopy& transfer, State& state);
 
 // Reads and writes single elements, for register_load and register_store: integers sign- or
 // zero-extended and truncated, floats as their bits.

@@ -33,7 +33,7 @@ Core::Core(const MachineConfig& config, const Program& program, RunOptions optio
                 program.target.generation, config.target.machine, config.target.generation);
   }
   if (has_data(options_.mode)) {
-    state_.emplace(program);
+    state_.emplace(program, options_.initial);
     if (options_.stochastic_rounding_seed)
       state_->stochastic_rounding.emplace(*options_.stochastic_rounding_seed);
   }
@@ -65,7 +65,7 @@ RunResult Core::run() {
     loop();
   } catch (const Fault& fault) {
     if (fault.kind() != FaultKind::program) throw;
-    stop(RunStatus::fault, describe_fault(fault));
+    stop(lacks_data_ ? RunStatus::no_data : RunStatus::fault, describe_fault(fault));
   }
   return result();
 }

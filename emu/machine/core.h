@@ -116,14 +116,16 @@ class Core {
   std::optional<Ticks> first_start_;
   Ticks last_end_ = 0;
 
-  Instruction resolved_;  // the instruction at work, if it names registers
-  bool inside_ = true;    // false: a transfer at work skips an address outside
+  Instruction resolved_;            // the instruction at work, if it names registers
+  bool inside_ = true;              // false: a transfer at work skips an address outside
+  std::vector<std::int64_t> rows_;  // of the transfer by index at work
   Signaller at_work_;
   const Instruction* instruction_at_work_ = nullptr;
   Engine fault_engine_ = Engine::tensor;  // for the words of a fault
   std::uint32_t fault_index_ = no_index;
 
   bool started_ = false;
+  bool lacks_data_ = false;  // the fault in flight is only that this run has no data
   RunStatus stopped_ = RunStatus::finished;
   std::string stop_message_;
 };

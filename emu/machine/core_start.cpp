@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "emu/machine/address_window.h"
 #include "emu/machine/core.h"
+#include "isa/address_window.h"
 #include "isa/fault.h"
 
 namespace ncemu {
@@ -18,8 +18,21 @@ std::string_view describe(DataEvent::Kind kind) {
     case DataEvent::Kind::bank_shared:
       return "accumulated while a newer accumulation group was open in the same PSUM bank";
     case DataEvent::Kind::outside_domain: return "an input outside the function's valid range";
+    case DataEvent::Kind::not_finite: return "a result that is not finite, from finite operands";
+    case DataEvent::Kind::saturated: return "a value that the destination's type cannot hold";
   }
   return "";
+}
+
+NumericEvent::Kind numeric_kind(DataEvent::Kind kind) {
+  switch (kind) {
+    case DataEvent::Kind::joined_no_group:
+    case DataEvent::Kind::bank_shared: return NumericEvent::Kind::group;
+    case DataEvent::Kind::outside_domain: return NumericEvent::Kind::outside_domain;
+    case DataEvent::Kind::not_finite: return NumericEvent::Kind::not_finite;
+    case DataEvent::Kind::saturated: return NumericEvent::Kind::saturated;
+  }
+  return NumericEvent::Kind::group;
 }
 
 }  // namespace
@@ -110,6 +123,7 @@ void Core::execute_control(EngineCore& engine, const Instruction& instruction, s
     if (state_) after_effect(engine, instruction, index);
   } else if (const auto* load = std::get_if<RegisterLoad>(&instruction.operands)) {
     if (!state_) {
+      lacks_data_ = true;
       throw Fault(FaultKind::program, "",
                   "needs data to load, and this run has none (mode timing-only or check)");
     }
@@ -192,9 +206,18 @@ void Core::execute_data(EngineCore& engine, const Instruction& instruction, std:
 
 void Core::pass_on_numeric_events() {
   if (!state_ || observers_.empty() || state_->on_event) return;
+  if (options_.watch_values) state_->watch.emplace();
   state_->on_event = [this](const DataEvent& e) {
-    const NumericEvent event{at_work_.engine,  fault_index_, at_work_.serial, instruction_at_work_,
-                             describe(e.kind), e.partition,  e.element,       e.value};
+    const NumericEvent event{.engine = at_work_.engine,
+                             .index = fault_index_,
+                             .serial = at_work_.serial,
+                             .instruction = instruction_at_work_,
+                             .kind = numeric_kind(e.kind),
+                             .what = describe(e.kind),
+                             .partition = e.partition,
+                             .element = e.element,
+                             .value = e.value,
+                             .count = e.count};
     for (Observer* observer : observers_) observer->on_numeric(event);
   };
 }
@@ -257,6 +280,12 @@ void Core::observe_start(EngineCore& engine, const Instruction& instruction, std
     started.release = plan.release;
   }
   started.passage = passage;
+  started.moves = inside_;
+  const auto* copy = std::get_if<DmaCopy>(&instruction.operands);
+  if (copy != nullptr && state_ && std::holds_alternative<PointerOperand>(copy->index)) {
+    rows_ = chosen_rows(*copy, *state_);
+    started.rows = &rows_;
+  }
   for (Observer* observer : observers_) observer->on_start(started);
 }
 

@@ -27,6 +27,8 @@ struct RunOptions {
   std::uint64_t max_instructions = 0;                     // 0: no limit
   Ticks max_ticks = 0;                                    // 0: no limit
   std::optional<std::uint64_t> stochastic_rounding_seed;  // absent: to nearest even
+  std::byte initial{0xFF};                                // what memory that nothing wrote reads as
+  bool watch_values = false;          // tells observers of results that are not finite and of saturation too
   std::function<bool()> interrupted;  // asked now and then; true ends the run with a partial result
   // Replaces a cost before it is used: tests try other legal timings with it.
   std::function<void(const Instruction&, Engine, Cost&)> perturb;
@@ -40,7 +42,8 @@ struct RunOptions {
   std::function<void(Engine, std::uint32_t index, const Instruction& resolved, State&)> on_effect;
 };
 
-enum class RunStatus : std::uint8_t { finished, deadlock, limit, interrupted, fault };
+// no_data: came to an instruction that needs data, and the run has none.
+enum class RunStatus : std::uint8_t { finished, deadlock, limit, interrupted, fault, no_data };
 
 // Where an engine stood when the run ended early.
 struct Standing {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "emu/timing/cost.h"
 #include "emu/timing/dma_service.h"
@@ -42,6 +43,10 @@ struct Started {
   std::uint64_t producer_serial = 0;  // of the instruction that signalled
   Ticks release = 0;
   Passage passage;
+  // False: a transfer with bounds = skip whose register left its tensor or tile, so that nothing moves.
+  bool moves = true;
+  // Of a transfer by index, when there are data: the row that each partition moves, -1 where it is skipped.
+  const std::vector<std::int64_t>* rows = nullptr;
 };
 
 struct TransferStarted {
@@ -70,10 +75,13 @@ struct NumericEvent {
   std::uint32_t index = 0;
   std::uint64_t serial = 0;
   const Instruction* instruction = nullptr;  // resolved
-  std::string_view what;                     // "an input outside the function's range"
-  int partition = 0;                         // the first element concerned
-  std::int64_t element = 0;                  // in stream order within the partition
-  std::optional<float> value{};              // of that element, where it says something
+  enum class Kind : std::uint8_t { group, outside_domain, not_finite, saturated } kind = Kind::group;
+  std::string_view what;     // "an input outside the function's range"
+  int partition = 0;         // the first element concerned
+  std::int64_t element = 0;  // in stream order within the partition
+  std::optional<float>
+      value{};             // the input, the result, or the value before conversion, where it says something
+  std::int64_t count = 1;  // elements concerned, for saturated
 };
 
 class Observer {

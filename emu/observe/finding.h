@@ -4,6 +4,7 @@
 // all else, so that severity, suppression and every output format are written once.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,10 +37,12 @@ struct Involved {
 
 struct Finding {
   CheckKind kind = CheckKind::races;
-  std::string message;             // one sentence, in the user's vocabulary
-  std::vector<Involved> involved;  // the one to blame first; may be empty (an output nobody wrote)
-  std::string fix;                 // "vector must wait for S[3] >= 4"; may be empty
-  std::uint64_t count = 1;         // how often the same instructions met in the run
+  std::string message;                 // one sentence, in the user's vocabulary
+  std::vector<Involved> involved;      // the one to blame first; may be empty (an output nobody wrote)
+  std::string fix;                     // "vector must wait for S[3] >= 4"; may be empty
+  std::uint64_t count = 1;             // how often the same instructions met in the run
+  std::optional<Severity> severity{};  // where it is not that of its kind
+  std::uint32_t site = 0;              // of a declaration, where no instruction is to blame
 };
 
 }  // namespace ncemu

@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 
 #include "emu/data/state.h"
 #include "isa/fault.h"
-#include "tools/command/coverage.h"
 #include "tools/command/dump.h"
 #include "tools/command/interrupt.h"
 #include "tools/command/show.h"
@@ -22,44 +20,6 @@ constexpr std::array<std::string_view, 4> mode_names = {"functional", "timed", "
 struct Progress : Observer {
   std::uint64_t instructions = 0;
   void on_start(const Started& started) override { instructions = started.serial + 1; }
-};
-
-// What values did that is legal and worth a warning, once per kind and source place.
-class ValueWarnings : public Observer {
- public:
-  explicit ValueWarnings(const Program& program) : program_(program) {}
-
-  void on_numeric(const NumericEvent& event) override {
-    const std::uint32_t site = event.instruction->site;
-    const std::string where = site == 0 ? fmt::format("{} instruction {}", name(event.engine), event.index)
-                                        : describe_site(program_, site);
-    Seen& seen = seen_[{where, std::string(event.what)}];
-    if (seen.times++ > 0) return;
-    seen.partition = event.partition;
-    seen.element = event.element;
-    seen.value = event.value;
-  }
-
-  std::vector<std::string> texts() const {
-    std::vector<std::string> all;
-    for (const auto& [key, seen] : seen_) {
-      all.push_back(fmt::format("{}: warning: {}{} (first at partition {}, element {}{})", key.first,
-                                key.second, seen.value ? fmt::format(": {}", *seen.value) : "",
-                                seen.partition, seen.element,
-                                seen.times > 1 ? fmt::format("; {} times", seen.times) : ""));
-    }
-    return all;
-  }
-
- private:
-  struct Seen {
-    std::uint64_t times = 0;
-    int partition = 0;
-    std::int64_t element = 0;
-    std::optional<float> value;
-  };
-  const Program& program_;
-  std::map<std::pair<std::string, std::string>, Seen> seen_;
 };
 
 void check_request(const RunRequest& request) {
@@ -89,6 +49,23 @@ Mode parse_mode(const std::string& text) {
 
 std::string_view mode_name(Mode mode) { return mode_names[static_cast<std::size_t>(mode)]; }
 
+bool RunReport::differs() const {
+  return std::any_of(checked.begin(), checked.end(), [](const Checked& c) { return !c.difference.equal(); });
+}
+
+std::vector<std::string> RunReport::all_failures() const {
+  std::vector<std::string> all;
+  if (partial()) all.push_back(message);
+  for (const Checked& c : checked) {
+    if (!c.difference.equal()) all.push_back(fmt::format("output '{}': {} ({})", c.tensor, c.text, c.source));
+  }
+  for (const Reported& r : checks.findings) {
+    if (!r.allowed && r.text.severity == Severity::error) all.push_back(r.text.message);
+  }
+  all.insert(all.end(), failures.begin(), failures.end());
+  return all;
+}
+
 RunReport execute(const Kernel& kernel, const RunRequest& request, std::FILE* values) {
   check_request(request);
   const Program& program = kernel.program;
@@ -106,14 +83,16 @@ RunReport execute(const Kernel& kernel, const RunRequest& request, std::FILE* va
   std::vector<Dump> dumps;
   for (const std::string& text : request.dumps) dumps.emplace_back(program, text);
 
-  Watch watch(request.max_time);
+  Watch watch(request.max_time, request.started);
   Progress progress;
-  Coverage coverage(program);
-  ValueWarnings value_warnings(program);
+  Checks checks(program, request.checks);
   RunOptions options;
   options.mode = request.mode;
   options.max_instructions = request.max_instructions;
   options.stochastic_rounding_seed = request.stochastic_rounding_seed;
+  options.initial = request.poison.value_or(initial_byte);
+  options.watch_values =
+      request.checks.has(CheckKind::nonfinite) || request.checks.has(CheckKind::saturation);
   options.interrupted = [&] { return watch.ask(progress.instructions); };
   if (data) {
     options.on_probe = [&](const Probe& probe, State& state) {
@@ -121,7 +100,6 @@ RunReport execute(const Kernel& kernel, const RunRequest& request, std::FILE* va
     };
     options.on_effect = [&](Engine engine, std::uint32_t index, const Instruction& instruction,
                             State& state) {
-      coverage.note(instruction);
       for (const Dump& dump : dumps) fmt::print(values, "{}", dump.after(engine, index, instruction, state));
     };
   }
@@ -129,10 +107,8 @@ RunReport execute(const Kernel& kernel, const RunRequest& request, std::FILE* va
   SummaryObserver summary(kernel.machine);
   machine.add(summary);
   if (isatty(STDERR_FILENO) == 1) machine.add(progress);
-  if (data) {
-    fill(machine.state(), report.inputs);
-    machine.add(value_warnings);
-  }
+  for (Observer* observer : checks.observers()) machine.add(*observer);
+  if (data) fill(machine.state(), report.inputs);
   for (Input& input : report.inputs) {
     if (input.overflowed > 0) {
       report.warnings.push_back(
@@ -145,25 +121,22 @@ RunReport execute(const Kernel& kernel, const RunRequest& request, std::FILE* va
   report.result = machine.run();
   report.summary = summary.summary();
   report.host_seconds = watch.seconds();
-  for (std::string& text : value_warnings.texts()) report.warnings.push_back(std::move(text));
+  report.checks = report_checks(kernel, checks, request.checks,
+                                {.data = data, .finished = !report.partial(), .strict = request.strict});
   if (report.partial()) {
     report.message = early_end(report.result, watch);
     return report;
   }
   if (report.result.instructions == 0) report.failures.emplace_back("the run executed no instruction");
-  if (data) {
-    for (std::string& complaint : coverage.complaints()) report.failures.push_back(std::move(complaint));
-    if (!report.failures.empty()) return report;
-    report.checked = outputs.compare(machine.state());
-    for (const Checked& c : report.checked) {
-      if (!c.difference.equal())
-        report.failures.push_back(fmt::format("output '{}': {} ({})", c.tensor, c.text, c.source));
-    }
-    report.saved = outputs.save(machine.state());
-  }
-  for (const Diagnostic& d : kernel.diagnostics.all()) {
-    if (d.fails_run) report.failures.push_back(d.message);
-  }
+  if (!data) return report;
+  // Values of an output that is not all there would be compared or kept in vain.
+  const auto& found = report.checks.findings;
+  const bool whole = std::none_of(found.begin(), found.end(), [](const Reported& r) {
+    return r.kind == CheckKind::outputs && !r.allowed && r.text.severity == Severity::error;
+  });
+  if (!whole) return report;
+  report.checked = outputs.compare(machine.state());
+  report.saved = outputs.save(machine.state());
   return report;
 }
 

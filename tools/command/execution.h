@@ -2,6 +2,8 @@
 
 // One run of one kernel: inputs in, outputs out, everything a report needs to say about it.
 
+#include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -9,6 +11,7 @@
 
 #include "emu/machine/machine.h"
 #include "emu/observe/summary.h"
+#include "tools/command/checks.h"
 #include "tools/command/inputs.h"
 #include "tools/command/kernel.h"
 #include "tools/command/outputs.h"
@@ -20,7 +23,12 @@ struct RunRequest {
   std::vector<std::string> in, out, expect, dumps;
   Tolerance tolerance;
   bool bits = false;
-  std::optional<double> max_time;                         // seconds of host time
+  CheckSet checks = CheckSet::all();
+  bool strict = false;              // warnings of the run are errors
+  std::optional<std::byte> poison;  // what memory that nothing wrote reads as
+  std::optional<double> max_time;   // seconds of host time
+  std::chrono::steady_clock::time_point started =
+      std::chrono::steady_clock::now();                   // max_time counts from here
   std::uint64_t max_instructions = 0;                     // 0: no limit
   std::optional<std::uint64_t> stochastic_rounding_seed;  // absent: to nearest even
 };
@@ -33,13 +41,17 @@ struct RunReport {
   Summary summary;
   std::vector<Input> inputs;  // without their bytes
   std::vector<Checked> checked;
-  std::vector<std::string> saved;     // paths
-  std::vector<std::string> failures;  // what makes the exit code 1, beside the message
+  std::vector<std::string> saved;  // paths
+  CheckReport checks;
+  std::vector<std::string> failures;  // what else makes the exit code 1
   std::vector<std::string> warnings;
   double host_seconds = 0;
 
   bool partial() const { return result.status != RunStatus::finished; }
-  bool failed() const { return partial() || !failures.empty(); }
+  bool differs() const;  // from a reference
+  bool failed() const { return partial() || differs() || !failures.empty() || checks.failed(); }
+  // Every reason why it failed, in words: the early end, differences, findings that are errors, the rest.
+  std::vector<std::string> all_failures() const;
 };
 
 // "timing-only" and its like. Throws Fault(input, "--mode", ...) for another word.

@@ -18,7 +18,7 @@ using Effect = std::function<void(Engine, std::uint32_t, const Instruction&, Sta
 // One functional run; `effect` sees every instruction, `done` the final state.
 void run_once(const Kernel& kernel, const RunRequest& request, const Effect& effect,
               const std::function<void(const State&)>& done = {}) {
-  Watch watch(request.max_time);
+  Watch watch(request.max_time, request.started);
   RunOptions options;
   options.mode = Mode::functional;
   options.max_instructions = request.max_instructions;

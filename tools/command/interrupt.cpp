@@ -21,8 +21,9 @@ constexpr std::chrono::milliseconds progress_period{250};
 
 }  // namespace
 
-Watch::Watch(std::optional<double> limit_seconds)
-    : start_(std::chrono::steady_clock::now()),
+Watch::Watch(std::optional<double> limit_seconds, std::chrono::steady_clock::time_point started)
+    : started_(started),
+      start_(std::chrono::steady_clock::now()),
       shown_(start_),
       limit_(limit_seconds),
       terminal_(isatty(STDERR_FILENO) == 1),
@@ -44,7 +45,7 @@ bool Watch::ask(std::uint64_t instructions) {
     reason_ = "interrupted";
     return true;
   }
-  if (limit_ && seconds() >= *limit_) {
+  if (limit_ && std::chrono::steady_clock::now() - started_ >= std::chrono::duration<double>(*limit_)) {
     reason_ = fmt::format("the time limit of {} s of host time", *limit_);
     return true;
   }

@@ -14,18 +14,19 @@ namespace ncemu::command {
 class Watch {
  public:
   // Progress is shown only if standard error is a terminal.
-  explicit Watch(std::optional<double> limit_seconds);
+  // The limit counts from `started`.
+  Watch(std::optional<double> limit_seconds, std::chrono::steady_clock::time_point started);
   ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
   bool ask(std::uint64_t instructions);
-  double seconds() const;
+  double seconds() const;  // since the watch was made
   // Why ask() returned true: "interrupted", "the time limit of 2 s"; empty if it did not.
   const std::string& reason() const { return reason_; }
 
  private:
-  std::chrono::steady_clock::time_point start_, shown_;
+  std::chrono::steady_clock::time_point started_, start_, shown_;
   std::optional<double> limit_;
   bool terminal_, line_open_ = false;
   std::string reason_;

@@ -7,6 +7,7 @@
 #include "isa/asm/assembler.h"
 #include "isa/check.h"
 #include "isa/container.h"
+#include "isa/place.h"
 #include "tools/files/file.h"
 
 namespace ncemu::command {
@@ -28,6 +29,19 @@ std::size_t warnings(const Diagnostics& diagnostics) {
       all.begin(), all.end(), [](const Diagnostic& d) { return d.severity == Severity::warning; }));
 }
 
+// Takes out what the check `overlap` reports.
+void take_overlaps(Kernel& kernel) {
+  Diagnostics rest;
+  for (const Diagnostic& d : kernel.diagnostics.all()) {
+    if (d.fails_run) {
+      kernel.overlaps.push_back(d);
+    } else {
+      rest.add(d);
+    }
+  }
+  kernel.diagnostics = std::move(rest);
+}
+
 void report(const KernelSource& source, const Diagnostics& diagnostics) {
   std::fputs(diagnostics.text().c_str(), stderr);
   if (diagnostics.has_errors()) {
@@ -47,6 +61,7 @@ MachineConfig machine_of(const KernelSource& source, const Target& target) {
 AssembleOptions assemble_options(const KernelSource& source) {
   AssembleOptions options;
   options.explain_sync = source.explain_sync;
+  options.progress = source.progress;
   for (const std::string& define : source.defines) {
     auto [name, value] = split_assignment("-D", define, "NAME=VALUE");
     if (!options.params.emplace(name, value).second) {
@@ -73,9 +88,10 @@ Kernel assemble_kernel(const KernelSource& source, std::span<const std::byte> by
       assembly = assemble_text(text, source.path, options);
     }
   }
-  report(source, assembly.diagnostics);
-  kernel.program = std::move(assembly.program);
   kernel.diagnostics = std::move(assembly.diagnostics);
+  take_overlaps(kernel);
+  report(source, kernel.diagnostics);
+  kernel.program = std::move(assembly.program);
   kernel.sync = std::move(assembly.sync);
   return kernel;
 }
@@ -99,6 +115,8 @@ Kernel load_assembled(const KernelSource& source, std::span<const std::byte> byt
                   kernel.machine.target.machine, difference);
     }
   }
+  check_overlaps(kernel.program, kernel.diagnostics);
+  take_overlaps(kernel);
   report(source, kernel.diagnostics);
   return kernel;
 }
@@ -119,7 +137,8 @@ KernelSource kernel_source(const Options& options) {
           .machine = options.text("machine"),
           .settings = options.list("set"),
           .explain_sync = false,
-          .strict = options.on("strict")};
+          .strict = options.on("strict"),
+          .progress = {}};
 }
 
 MachineConfig load_machine_config(const std::string& name_or_file, const std::vector<std::string>& settings) {

@@ -2,8 +2,10 @@
 
 // From a file name to a program that can run, and the machine it runs on.
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "emu/machine_config.h"
 #include "isa/diagnostics.h"
@@ -16,8 +18,9 @@ namespace ncemu::command {
 struct Kernel {
   Program program;
   MachineConfig machine;
-  Diagnostics diagnostics;  // warnings only
-  SyncReport sync;          // records only if asked for; empty for a container
+  Diagnostics diagnostics;           // warnings only
+  std::vector<Diagnostic> overlaps;  // of live tiles, which are for a check to report
+  SyncReport sync;                   // records only if asked for; empty for a container
 };
 
 struct KernelSource {
@@ -26,7 +29,8 @@ struct KernelSource {
   std::string machine;                // a name, a .toml file, or empty: the kernel's own
   std::vector<std::string> settings;  // key=value
   bool explain_sync = false;
-  bool strict = false;  // warnings are errors
+  bool strict = false;             // warnings are errors
+  std::function<void()> progress;  // called now and then while the source is assembled; may throw
 };
 
 // Declares -D, --machine, --set, --strict and reads them.

@@ -14,8 +14,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, stall_reason_count> stall_names = {"none", "semaphore", "dma",
                                                                           "port", "pipeline",  "dma_queue"};
-constexpr std::array<std::string_view, 5> status_names = {"finished", "deadlock", "limit", "interrupted",
-                                                          "fault"};
+constexpr std::array<std::string_view, 6> status_names = {"finished",    "deadlock", "limit",
+                                                          "interrupted", "fault",    "no_data"};
 
 double us(const MachineConfig& machine, Ticks ticks) { return ns_from_ticks(machine, ticks) / 1000; }
 
@@ -115,6 +115,19 @@ std::string work_lines(const Kernel& kernel, const RunReport& report) {
   return text;
 }
 
+std::string checks_line(const CheckReport& checks) {
+  const std::size_t errors = checks.errors(), warnings = checks.warnings();
+  if (errors + warnings == 0) return "";
+  const auto count = [](std::size_t n, std::string_view noun) {
+    return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
+  };
+  const std::string text = errors == 0 ? count(warnings, "warning")
+                           : warnings == 0
+                               ? count(errors, "error")
+                               : fmt::format("{}, {}", count(errors, "error"), count(warnings, "warning"));
+  return line(errors > 0 ? "FAILED" : "checks", errors > 0 ? fmt::format("checks: {}", text) : text);
+}
+
 std::string outcome_lines(const RunReport& report) {
   std::string text;
   for (const Checked& c : report.checked) {
@@ -123,10 +136,11 @@ std::string outcome_lines(const RunReport& report) {
   }
   for (const std::string& path : report.saved) text += line("saved", path);
   if (report.partial()) {
-    text += line("PARTIAL", fmt::format("{}, the figures above end there",
-                                        status_names[static_cast<std::size_t>(report.result.status)]));
+    text +=
+        line("PARTIAL", fmt::format("{}, the figures above end there", status_name(report.result.status)));
   }
   for (const std::string& failure : report.failures) text += line("FAILED", failure);
+  text += checks_line(report.checks);
   return text;
 }
 
@@ -167,6 +181,8 @@ Json dma_json(const Kernel& kernel, const RunReport& report) {
 
 }  // namespace
 
+std::string_view status_name(RunStatus status) { return status_names[static_cast<std::size_t>(status)]; }
+
 std::string command_line(std::string_view verb, const Arguments& arguments) {
   constexpr std::string_view plain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./=:,@%+";
@@ -184,6 +200,16 @@ std::string command_line(std::string_view verb, const Arguments& arguments) {
   return text;
 }
 
+Json report_head_json(std::string_view schema, const ReportHead& head, const Kernel& kernel) {
+  return {
+      {"schema", schema},
+      {"version", version_number()},
+      {"commit", commit()},
+      {"command_line", head.command_line},
+      {"kernel", head.kernel},
+      {"machine", {{"name", kernel.machine.target.machine}, {"config_hash", config_hash(kernel.machine)}}}};
+}
+
 std::string report_text(const ReportHead& head, const Kernel& kernel, const RunReport& report) {
   return line("command", head.command_line) +
          line("machine", fmt::format("{}, configuration {}", kernel.machine.target.machine,
@@ -198,20 +224,14 @@ std::string report_text(const ReportHead& head, const Kernel& kernel, const RunR
 
 std::string report_json(const ReportHead& head, const Kernel& kernel, const RunReport& report) {
   const Summary& s = report.summary;
-  Json json = {
-      {"schema", "ncemu.run/1"},
-      {"version", version_number()},
-      {"commit", commit()},
-      {"command_line", head.command_line},
-      {"kernel", head.kernel},
-      {"machine", {{"name", kernel.machine.target.machine}, {"config_hash", config_hash(kernel.machine)}}},
-      {"mode", mode_name(report.mode)},
-      {"stochastic_rounding_seed",
-       report.stochastic_rounding_seed ? Json(*report.stochastic_rounding_seed) : Json()},
-      {"status", status_names[static_cast<std::size_t>(report.result.status)]},
-      {"partial", report.partial()},
-      {"passed", !report.failed()},
-      {"message", report.message}};
+  Json json = report_head_json("ncemu.run/1", head, kernel);
+  json["mode"] = mode_name(report.mode);
+  json["stochastic_rounding_seed"] =
+      report.stochastic_rounding_seed ? Json(*report.stochastic_rounding_seed) : Json();
+  json["status"] = status_name(report.result.status);
+  json["partial"] = report.partial();
+  json["passed"] = !report.failed();
+  json["message"] = report.message;
   json["inputs"] = Json::array();
   for (const Input& input : report.inputs) {
     json["inputs"].push_back({{"name", input.name},
@@ -242,7 +262,8 @@ std::string report_json(const ReportHead& head, const Kernel& kernel, const RunR
   }
   json["saved"] = report.saved;
   json["warnings"] = report.warnings;
-  json["failures"] = report.failures;
+  json["findings"] = findings_json(report.checks);
+  json["failures"] = report.all_failures();
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,5 +1,6 @@
 // `ncemu run`: a kernel, its data, and what came out.
 
+#include <charconv>
 #include <cstdio>
 
 #include "emu/data/vector_target.h"
@@ -7,6 +8,7 @@
 #include "tools/command/execution.h"
 #include "tools/command/first_difference.h"
 #include "tools/command/report.h"
+#include "tools/command/run_options.h"
 #include "tools/command/verbs.h"
 #include "tools/files/file.h"
 
@@ -20,6 +22,7 @@ Options run_options() {
       "went.",
       1);
   declare_kernel_options(options);
+  declare_check_options(options);
   options.group("Data")
       .values("in", "NAME=SOURCE", "an input: FILE.npy, FILE.safetensors[:ENTRY], or a generator (below)")
       .values("out", "NAME=FILE",
@@ -36,6 +39,7 @@ Options run_options() {
       .value("max-instructions", "N", "ends with a partial report after N instructions")
       .value("stochastic-rounding", "SEED",
              "vector, scalar and gpsimd round float results up or down by chance, from this seed")
+      .value("poison", "BYTE", "what memory that nothing wrote reads as: 0 to 255 or 0x00 to 0xFF (default)")
       .value("vector-target", "NAME", "host vector code: scalar, avx2, avx3 or best (default); same results");
   options.group("Output")
       .optional_value("json", "FILE", "-",
@@ -56,6 +60,16 @@ Options run_options() {
   return options;
 }
 
+std::byte parse_byte(const std::string& text) {
+  const bool hex = text.starts_with("0x");
+  unsigned value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data() + (hex ? 2 : 0), end, value, hex ? 16 : 10);
+  if (error != std::errc{} || stopped != end || value > 0xFF)
+    throw Fault(FaultKind::input, "--poison", "'{}' is no byte: expected 0 to 255 or 0x00 to 0xFF", text);
+  return static_cast<std::byte>(value);
+}
+
 RunRequest run_request(const Options& options) {
   RunRequest request;
   request.mode = parse_mode(options.text("mode", "timed"));
@@ -66,8 +80,9 @@ RunRequest run_request(const Options& options) {
   request.tolerance = {.relative = options.number("rtol").value_or(0),
                        .absolute = options.number("atol").value_or(0)};
   request.bits = options.on("bits");
-  request.max_time = options.number("max-time");
-  request.max_instructions = options.count("max-instructions").value_or(0);
+  read_limits(options, request);
+  read_checks(options, request);
+  if (options.has("poison")) request.poison = parse_byte(options.text("poison"));
   request.stochastic_rounding_seed = options.count("stochastic-rounding");
   if (request.bits && (options.has("rtol") || options.has("atol"))) {
     throw Fault(FaultKind::input, "ncemu run", "--bits allows no tolerance: leave out --rtol and --atol");
@@ -76,11 +91,9 @@ RunRequest run_request(const Options& options) {
 }
 
 // The report must not replace the kernel or a tensor's file.
-void check_json(const std::string& json, const KernelSource& source, const RunRequest& request) {
+void check_report(const std::string& json, const KernelSource& source, const RunRequest& request) {
   if (json.empty() || json == "-") return;
-  check_directory(json);
-  if (same_file(json, source.path))
-    throw Fault(FaultKind::input, json, "the report would replace the kernel");
+  check_report_file(json, source);
   for (const auto* list : {&request.in, &request.out, &request.expect}) {
     for (const std::string& text : *list) {
       if (same_file(json, text.substr(text.find('=') + 1)))  // all of it where there is no '='
@@ -109,7 +122,9 @@ int run(const Arguments& arguments) {
   source.explain_sync = options.on("explain-sync");
   const RunRequest request = run_request(options);
   const std::string json = options.text("json");
-  check_json(json, source, request);
+  const std::string sarif_file = options.text("sarif");
+  for (const std::string& path : {json, sarif_file}) check_report(path, source, request);
+  source.progress = time_limit(source.path, request);
   const Kernel kernel = load_kernel(source);
 
   if (options.has("first-difference")) {
@@ -133,10 +148,19 @@ int run(const Arguments& arguments) {
     std::fputs(report_text(head, kernel, report).c_str(), stdout);
     if (!json.empty()) write_file(json, report_json(head, kernel, report));
   }
+  write_sarif(sarif_file, report.checks);
   std::fflush(stdout);
+  std::fputs(findings_text(report.checks).c_str(), stderr);
   for (const std::string& warning : report.warnings) fmt::print(stderr, "{}\n", warning);
   if (report.partial()) fmt::print(stderr, "{}: {}\n", source.path, report.message);
   for (const std::string& failure : report.failures) fmt::print(stderr, "{}: {}\n", source.path, failure);
+  // The report on standard output says it otherwise.
+  if (json == "-" && report.differs()) {
+    for (const Checked& c : report.checked) {
+      if (!c.difference.equal())
+        fmt::print(stderr, "{}: output '{}': {} ({})\n", source.path, c.tensor, c.text, c.source);
+    }
+  }
   if (source.strict && !report.warnings.empty()) {
     fmt::print(stderr, "{}: --strict makes {} warnings of the run errors\n", source.path,
                report.warnings.size());

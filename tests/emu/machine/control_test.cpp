@@ -148,7 +148,7 @@ TEST_CASE("a register load without data is a fault that says so") {
                  {op(Opcode::register_load, RegisterLoad{Register{1}, sbuf(0, 1, 1, DType::i32)})});
   for (const Mode mode : {Mode::timing_only, Mode::check}) {
     const RunResult result = run(machine, program.get(), mode);
-    CHECK(result.status == RunStatus::fault);
+    CHECK(result.status == RunStatus::no_data);
     CHECK(result.message ==
           "test.nca:1:1: register_load (instruction 0 of sync): needs data to load, and this "
           "run has none (mode timing-only or check)");

@@ -241,8 +241,15 @@ TEST_CASE("a result that differs from its reference ends with 1 and shows the wo
   write_floats("other.npy", {4, 8}, twice);
   const Outcome o = ncemu_run("run scale.nca --in x=ones --expect y=other.npy");
   CHECK(o.code == 1);
-  CHECK(o.says(
-      "output 'y': 1 of 32 elements differ; worst at [1, 3]: got 2, expected 2.5 (error 0.5) (other.npy)"));
+  // Once: in the report, or with JSON on standard output on standard error.
+  const std::string text =
+      "1 of 32 elements differ; worst at [1, 3]: got 2, expected 2.5 (error 0.5) (other.npy)";
+  CHECK(o.prints("y DIFFERS: " + text));
+  CHECK(o.out.find(text) == o.out.rfind(text));
+  CHECK(o.err.empty());
+  const Outcome j = ncemu_run("run scale.nca --in x=ones --expect y=other.npy --json");
+  CHECK(j.says(text));
+  CHECK(Json::parse(j.out)["failures"] == Json::array({"output 'y': " + text}));
   CHECK(ncemu_run("run scale.nca --in x=ones --expect y=other.npy --rtol 0.2").code == 0);
   CHECK(ncemu_run("run scale.nca --in x=ones --expect y=other.npy --bits --rtol 0.2").code == 2);
 }
@@ -261,7 +268,7 @@ TEST_CASE("an output that is not written, or not wholly, ends with 1 and is not 
                "dma_copy y[0:3, :], t[0:3, :]\n");
   const Outcome part = ncemu_run("run part.nca --in x=zeros --out y=y.npy");
   CHECK(part.code == 1);
-  CHECK(part.says("output 'y': 8 of 32 elements were never written, the first at [3, 0]"));
+  CHECK(part.says("output 'y': 8 of 32 elements were never written, the first at y[3, 0]"));
   CHECK(!exists("y.npy"));
 }
 
@@ -446,8 +453,8 @@ TEST_CASE("values outside a function's range are a warning with their place, and
   CHECK(fine.err.empty());
   const Outcome warned = ncemu_run("run sine.nca --in x=iota");
   CHECK(warned.code == 0);
-  CHECK(warned.says("sine.nca:5"));
-  CHECK(warned.says("(first at partition 0, element 4)"));  // 4 is the first beyond pi
+  CHECK(warned.says("sine.nca:5:1: warning: activation: inputs outside the valid range of sin"));
+  CHECK(warned.says("the first is 4 for t[0, 4]"));  // 4 is the first beyond pi
   CHECK(ncemu_run("run sine.nca --in x=iota --strict").code == 1);
 }
 
@@ -595,8 +602,8 @@ TEST_CASE("an input outside a function's range is a warning at its line, once, w
   const Outcome o = ncemu_run("run range.nca");
   CHECK(o.code == 0);
   CHECK(
-      o.says("range.nca:6:3: warning: an input outside the function's valid range: 9 "
-             "(first at partition 0, element 3; 5 times)"));
+      o.says("range.nca:6:3: warning: activation: inputs outside the valid range of sin, the first is 9 for "
+             "x[0, 3] (5 times) [ranges]"));
   CHECK_FALSE(o.says("range.nca:9"));
 }
 

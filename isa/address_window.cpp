@@ -1,4 +1,4 @@
-#include "emu/machine/address_window.h"
+#include "isa/address_window.h"
 
 #include "isa/fault.h"
 
