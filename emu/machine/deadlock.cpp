@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "emu/machine/address_window.h"
+#include "isa/address_window.h"
 #include "emu/machine/semaphores.h"
 #include "isa/fault.h"
 

@@ -6,6 +6,7 @@
 
 #include "emu/observe/accumulation.h"
 #include "emu/observe/initialisation.h"
+#include "emu/observe/races.h"
 #include "emu/observe/value_checks.h"
 #include "isa/fault.h"
 
@@ -68,6 +69,7 @@ bool needs_data(CheckKind kind) {
 }
 
 struct Checks::Listeners {
+  std::optional<RaceObserver> races;
   std::optional<Initialisation> initialisation;
   std::optional<Accumulation> accumulation;
   std::optional<ValueChecks> values;
@@ -77,6 +79,7 @@ Checks::Checks(const Program& program, CheckSet set) : set_(set), listeners_(std
   const auto any = [&](std::initializer_list<CheckKind> kinds) {
     return std::any_of(kinds.begin(), kinds.end(), [&](CheckKind kind) { return set.has(kind); });
   };
+  if (any({CheckKind::races})) listeners_->races.emplace(program);
   if (any({CheckKind::init, CheckKind::outputs, CheckKind::nonfinite}))
     listeners_->initialisation.emplace(program);
   if (any({CheckKind::groups})) listeners_->accumulation.emplace(program);
@@ -88,6 +91,7 @@ Checks::~Checks() = default;
 
 std::vector<Observer*> Checks::observers() {
   std::vector<Observer*> all;
+  if (listeners_->races) all.push_back(&*listeners_->races);
   if (listeners_->initialisation) all.push_back(&*listeners_->initialisation);
   if (listeners_->accumulation) all.push_back(&*listeners_->accumulation);
   if (listeners_->values) all.push_back(&*listeners_->values);
@@ -101,6 +105,7 @@ std::vector<Finding> Checks::findings(bool finished) const {
       if (set_.has(f.kind)) all.push_back(std::move(f));
     }
   };
+  if (listeners_->races) add(listeners_->races->findings());
   if (listeners_->initialisation) {
     add(listeners_->initialisation->reads());
     if (finished) add(listeners_->initialisation->outputs());

@@ -4,7 +4,7 @@
 #include <optional>
 #include <variant>
 
-#include "emu/machine/address_window.h"
+#include "isa/address_window.h"
 #include "isa/fault.h"
 
 namespace ncemu {

@@ -48,7 +48,6 @@ std::string text(const Kernel& kernel, const RunReport& report) {
   all += fmt::format("PSUM          {} of {} banks\n", used.psum_banks, target.psum_banks);
   for (const std::string& what : not_checked(report)) all += fmt::format("not checked   {}\n", what);
   for (const std::string& failure : report.failures) all += failure + "\n";
-  if (report.partial() && !stopped_for_data(report)) all += report.message + "\n";
   return all + verdict(report) + "\n";
 }
 
@@ -111,6 +110,8 @@ int check(const Arguments& arguments) {
   write_sarif(sarif_file, report.checks);
   std::fflush(stdout);
   std::fputs(findings_text(report.checks).c_str(), stderr);
+  if (report.partial() && !stopped_for_data(report))
+    fmt::print(stderr, "{}: {}\n", source.path, report.message);
   return failed(report) ? 1 : 0;
 }
 

@@ -7,6 +7,7 @@
 #include "isa/asm/assembler.h"
 #include "isa/check.h"
 #include "isa/container.h"
+#include "isa/fault.h"
 #include "isa/place.h"
 #include "tools/files/file.h"
 
@@ -61,7 +62,6 @@ MachineConfig machine_of(const KernelSource& source, const Target& target) {
 AssembleOptions assemble_options(const KernelSource& source) {
   AssembleOptions options;
   options.explain_sync = source.explain_sync;
-  options.progress = source.progress;
   for (const std::string& define : source.defines) {
     auto [name, value] = split_assignment("-D", define, "NAME=VALUE");
     if (!options.params.emplace(name, value).second) {
@@ -75,6 +75,18 @@ AssembleOptions assemble_options(const KernelSource& source) {
 Kernel assemble_kernel(const KernelSource& source, std::span<const std::byte> bytes) {
   const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   AssembleOptions options = assemble_options(source);
+  // The assembler would take the end for one mistake of the source among others.
+  std::optional<Fault> ended;
+  if (source.progress) {
+    options.progress = [&] {
+      try {
+        source.progress();
+      } catch (const Fault& fault) {
+        ended = fault;
+        throw;
+      }
+    };
+  }
   Kernel kernel;
   if (!source.machine.empty()) {
     kernel.machine = load_machine_config(source.machine, source.settings);
@@ -88,6 +100,7 @@ Kernel assemble_kernel(const KernelSource& source, std::span<const std::byte> by
       assembly = assemble_text(text, source.path, options);
     }
   }
+  if (ended) throw *ended;
   kernel.diagnostics = std::move(assembly.diagnostics);
   take_overlaps(kernel);
   report(source, kernel.diagnostics);
