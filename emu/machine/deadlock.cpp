@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "isa/address_window.h"
 #include "emu/machine/semaphores.h"
+#include "isa/address_window.h"
 #include "isa/fault.h"
 
 namespace ncemu {
