@@ -79,7 +79,7 @@ Checks::Checks(const Program& program, CheckSet set) : set_(set), listeners_(std
   const auto any = [&](std::initializer_list<CheckKind> kinds) {
     return std::any_of(kinds.begin(), kinds.end(), [&](CheckKind kind) { return set.has(kind); });
   };
-  if (any({CheckKind::races})) listeners_->races.emplace(program);
+  if (any({CheckKind::races, CheckKind::sync})) listeners_->races.emplace(program);
   if (any({CheckKind::init, CheckKind::outputs, CheckKind::nonfinite}))
     listeners_->initialisation.emplace(program);
   if (any({CheckKind::groups})) listeners_->accumulation.emplace(program);
