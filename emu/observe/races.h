@@ -22,7 +22,7 @@ class RaceObserver : public Observer {
   // The program must outlive the observer.
   explicit RaceObserver(const Program& program) : trace_(program) {}
   void on_start(const Started& started) override {
-    trace_.record(started.engine, started.index, *started.instruction);
+    trace_.record(started.engine, started.index, *started.instruction, started.moves, started.rows);
   }
 
   // After the run: the races, one finding for each pair of places in the source, then the misuse of

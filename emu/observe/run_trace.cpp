@@ -28,6 +28,13 @@ std::optional<std::variant<MemoryWord, SemaphoreWrite>> meaning(std::uint32_t ad
   }
 }
 
+// Whether the access is that of a pointer operand.
+bool is_column(const AccessPattern& pattern, const ScalarOperand& operand) {
+  const auto* pointer = std::get_if<PointerOperand>(&operand);
+  return pointer != nullptr && pattern == as_pattern(*pointer, pattern.partitions);
+}
+bool is_column(const HbmPattern&, const ScalarOperand&) { return false; }
+
 bool describe(UpdateOperation operation, std::uint32_t value, Effect& effect) {
   switch (operation) {
     case UpdateOperation::none:
@@ -64,15 +71,17 @@ RunTrace::RunTrace(const Program& program) : program_(&program) {
   }
 }
 
-void RunTrace::record(Engine engine, std::uint32_t index, const Instruction& resolved) {
+void RunTrace::record(Engine engine, std::uint32_t index, const Instruction& resolved, bool moves,
+                      const std::vector<std::int64_t>* rows) {
   const auto e = static_cast<std::size_t>(engine);
-  if (&resolved == &program_->streams[e][index]) {  // names no registers: looks the same every time
+  if (moves && rows == nullptr &&
+      &resolved == &program_->streams[e][index]) {  // names no registers: looks the same every time
     std::uint32_t& site = static_site_[e][index];
-    if (site == none) site = make(engine, index, resolved);
+    if (site == none) site = make(engine, index, resolved, moves, rows);
     order_.push_back(site);
     return;
   }
-  const std::uint32_t fresh = make(engine, index, resolved);
+  const std::uint32_t fresh = make(engine, index, resolved, moves, rows);
   const RunSite& made = sites_[fresh];
   std::uint64_t hash = (std::uint64_t{index} << 3U | e) ^ std::uint64_t{made.need} << 40U;
   for (const Touch& t : touches(made)) hash = (hash ^ t.footprint) * 0x9E37'79B9'7F4A'7C15U;
@@ -94,7 +103,8 @@ void RunTrace::record(Engine engine, std::uint32_t index, const Instruction& res
   sites_.pop_back();
 }
 
-std::uint32_t RunTrace::make(Engine engine, std::uint32_t index, const Instruction& instruction) {
+std::uint32_t RunTrace::make(Engine engine, std::uint32_t index, const Instruction& instruction, bool moves,
+                             const std::vector<std::int64_t>* rows) {
   RunSite site;
   site.engine = engine;
   site.nature = nature_of(instruction);
@@ -105,20 +115,28 @@ std::uint32_t RunTrace::make(Engine engine, std::uint32_t index, const Instructi
   add_effects(instruction, program_->target, effects_);
   site.effects = static_cast<std::uint32_t>(effects_.size()) - site.first_effect;
   site.first_touch = static_cast<std::uint32_t>(touches_.size());
-  add_touches(instruction);
+  if (moves) add_touches(instruction, rows);
   site.touches = static_cast<std::uint32_t>(touches_.size()) - site.first_touch;
   sites_.push_back(site);
   return static_cast<std::uint32_t>(sites_.size() - 1);
 }
 
-void RunTrace::add_touches(const Instruction& instruction) {
+void RunTrace::add_touches(const Instruction& instruction, const std::vector<std::int64_t>* rows) {
   const auto first = static_cast<std::ptrdiff_t>(touches_.size());
   const auto add = [&](const Footprint& footprint, bool write, std::size_t ordinal) {
     touches_.push_back({footprints_.add(footprint, write), write, static_cast<std::uint8_t>(ordinal)});
   };
   std::size_t ordinal = 0;
+  const auto* index = rows != nullptr ? &std::get<DmaCopy>(instruction.operands).index : nullptr;
   for_each_access(instruction, [&](const auto& pattern, Role role) {
-    add(footprint_of(pattern), role == Role::write, ordinal++);
+    const bool write = role == Role::write;
+    // The column of row numbers is read as a whole.
+    const bool is_index = index != nullptr && !write && is_column(pattern, *index);
+    if (rows != nullptr && !is_index) {
+      add_rows(pattern, *rows, write, static_cast<std::uint8_t>(ordinal++));
+    } else {
+      add(footprint_of(pattern), write, ordinal++);
+    }
   });
   if (const auto* words = std::get_if<Write>(&instruction.operands)) {
     for (const auto& [address, data] :
@@ -137,6 +155,34 @@ void RunTrace::add_touches(const Instruction& instruction) {
     }
   }
   std::stable_partition(touches_.begin() + first, touches_.end(), [](const Touch& t) { return !t.write; });
+}
+
+// The lanes of the tile whose row moves.
+void RunTrace::add_rows(const AccessPattern& tile, const std::vector<std::int64_t>& rows, bool write,
+                        std::uint8_t ordinal) {
+  Footprint footprint = footprint_of(tile);
+  LaneSet moved;
+  for (unsigned lane = 0; lane < rows.size() && lane < tile.partitions; ++lane) {
+    const LaneSet one = LaneSet::range(tile.partition + lane, 1);
+    if (rows[lane] >= 0) moved = {moved.low | one.low, moved.high | one.high};
+  }
+  footprint.lanes = moved;
+  if (!moved.empty()) touches_.push_back({footprints_.add(footprint, write), write, ordinal});
+}
+
+// The rows of the table that the index has chosen.
+void RunTrace::add_rows(const HbmPattern& table, const std::vector<std::int64_t>& rows, bool write,
+                        std::uint8_t ordinal) {
+  std::vector<std::int64_t> chosen = rows;
+  std::sort(chosen.begin(), chosen.end());
+  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+  HbmPattern row = table;
+  row.dims[3] = HbmDim{};
+  for (const std::int64_t number : chosen) {
+    if (number < 0) continue;
+    row.offset = table.offset + number * table.dims[3].step;
+    touches_.push_back({footprints_.add(footprint_of(row), write), write, ordinal});
+  }
 }
 
 void add_effects(const Instruction& instruction, const Target& target, std::vector<Effect>& effects) {

@@ -59,7 +59,10 @@ class RunTrace {
   // The program must outlive the trace.
   explicit RunTrace(const Program& program);
 
-  void record(Engine engine, std::uint32_t index, const Instruction& resolved);
+  // `moves` false: a transfer that skips what lies outside, all of it. `rows`: of a transfer by index the row
+  // of each partition, -1 where it is skipped; without them it may touch every row of its table.
+  void record(Engine engine, std::uint32_t index, const Instruction& resolved, bool moves = true,
+              const std::vector<std::int64_t>* rows = nullptr);
 
   const Program& program() const { return *program_; }
   const std::vector<RunSite>& sites() const { return sites_; }
@@ -76,8 +79,13 @@ class RunTrace {
 
  private:
   static constexpr std::uint32_t none = 0xFFFFFFFF;
-  std::uint32_t make(Engine engine, std::uint32_t index, const Instruction& instruction);
-  void add_touches(const Instruction& instruction);
+  std::uint32_t make(Engine engine, std::uint32_t index, const Instruction& instruction, bool moves,
+                     const std::vector<std::int64_t>* rows);
+  void add_touches(const Instruction& instruction, const std::vector<std::int64_t>* rows);
+  void add_rows(const AccessPattern& tile, const std::vector<std::int64_t>& rows, bool write,
+                std::uint8_t ordinal);
+  void add_rows(const HbmPattern& table, const std::vector<std::int64_t>& rows, bool write,
+                std::uint8_t ordinal);
 
   const Program* program_;
   std::array<std::vector<std::uint32_t>, engine_count> static_site_;  // by index in the stream

@@ -253,6 +253,25 @@ TEST_CASE("an operand that a register moves races where it is moved to") {
   CHECK(races(loop("2")) == 0);
 }
 
+TEST_CASE("rows chosen by an index race where they are, if the run has data, else anywhere in the table") {
+  const auto kernel = [](const std::string& rows) {
+    return assembled(
+        ".const numbers : u32[128, 1] = iota\n.inout table : f32[256, 64]\n.sbuf ids : u32[128, 1]\n"
+        "dma_copy ids, numbers signal q ++\n"
+        "dma_copy table, a, index = ids, issuer = gpsimd wait q >= 16\n"  // rows 0 to 127
+        "dma_copy b, table[" +
+        rows + ", :]\n");
+  };
+  for (const Mode mode : {Mode::functional, Mode::timed}) {
+    CHECK(check(kernel("128:256"), mode).empty());
+    CHECK(check(kernel("0:128"), mode).size() == 1);
+  }
+  for (const Mode mode : {Mode::timing_only, Mode::check}) {
+    CHECK(check(kernel("128:256"), mode).size() == 1);
+    CHECK(check(kernel("0:128"), mode).size() == 1);
+  }
+}
+
 TEST_CASE("a word written through the address window races with what reads it") {
   const std::string word = "write address0 = 0, data0 = 7, engine = sync";
   const std::string read = "tensor_copy b[0:32, 0:4], .ap(sbuf, f32, 0, 32, 0, [[1, 4]]), engine = gpsimd";
