@@ -23,8 +23,9 @@ bool is_single(const Program& program, const RunSite& site) {
   const std::uint32_t place = stream[site.index].site;
   std::size_t same = 0;
   for (const auto& others : program.streams) {
-    same += static_cast<std::size_t>(
-        std::count_if(others.begin(), others.end(), [&](const Instruction& i) { return i.site == place; }));
+    same += static_cast<std::size_t>(std::count_if(others.begin(), others.end(), [&](const Instruction& i) {
+      return i.site == place && i.opcode == stream[site.index].opcode;
+    }));
   }
   if (same > 1) return false;
   for (std::uint32_t i = site.index; i < stream.size(); ++i) {
