@@ -14,15 +14,11 @@ namespace ncemu::accuracy {
 
 using Predict = std::function<double(const MachineConfig&)>;
 
-// What one free number of the group's mechanism does: leave-one-out fits it to the other rows.
-enum class Fit { none, constant, factor };
-
 struct Case {
   std::string id;
   std::string group;
   std::string unit;
   double measured = 0;
-  Fit fit = Fit::none;
   std::string machine;  // "trn2"
   Predict predict;      // absent: not expressed, and `reason` says why
   std::string reason;

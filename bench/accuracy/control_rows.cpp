@@ -85,7 +85,6 @@ Cases control_cases(const Csv& rows) {
          .group = group,
          .unit = "ns",
          .measured = *measured,
-         .fit = Fit::none,
          .machine = machine,
          .predict = [what = found->opcode,
                      e = *engine](const MachineConfig& m) { return busy_of(what, e, m); },

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "bench/accuracy/fitted.h"
 #include "isa/fault.h"
 
 namespace ncemu::accuracy {
@@ -47,11 +48,32 @@ std::vector<std::string> marks_of(const Case& c, const MachineConfig& machine) {
   return {marks.begin(), marks.end()};
 }
 
-Group summarise(const std::string& name, const Report& report) {
+// Of the rows of one group that are expressed; all of one machine where something was fitted.
+std::optional<Spread> left_out(const std::string& name, const std::vector<std::size_t>& members,
+                               const Report& report, const Cases& cases,
+                               const std::map<std::string, MachineConfig>& machines) {
+  const std::span<const Fitted> fitted = fitted_to(name);
+  if (fitted.empty() || members.size() < 3) return std::nullopt;
+  std::vector<const Case*> group;
+  std::vector<double> predicted;
+  for (const std::size_t i : members) {
+    group.push_back(&cases[i]);
+    predicted.push_back(*report.rows[i].predicted);
+  }
+  const std::vector<double> result =
+      leave_one_out(group, predicted, fitted, machines.at(group.front()->machine));
+  std::vector<double> errors;
+  for (std::size_t i = 0; i < result.size(); ++i)
+    errors.push_back(std::abs((result[i] - group[i]->measured) / group[i]->measured));
+  return Spread{quantile(errors, 0.5), quantile(errors, 0.9)};
+}
+
+Group summarise(const std::string& name, const Report& report, const Cases& cases,
+                const std::map<std::string, MachineConfig>& machines) {
   Group group;
   group.name = name;
-  std::vector<double> errors, measured, predicted;
-  Fit fit = Fit::none;
+  std::vector<double> errors;
+  std::vector<std::size_t> members;
   for (std::size_t i = 0; i < report.rows.size(); ++i) {
     const Row& row = report.rows[i];
     if (row.group != name) continue;
@@ -61,17 +83,11 @@ Group summarise(const std::string& name, const Report& report) {
     const double error = std::abs(*row.error());
     if (!group.worst || error > std::abs(*report.rows[*group.worst].error())) group.worst = i;
     errors.push_back(error);
-    measured.push_back(row.measured);
-    predicted.push_back(*row.predicted);
-    fit = row.fit;
+    members.push_back(i);
   }
   if (errors.empty()) return group;
   group.error = {quantile(errors, 0.5), quantile(errors, 0.9)};
-  if (fit == Fit::none || errors.size() < 3) return group;
-  const std::vector<double> left_out = leave_one_out(measured, predicted, fit);
-  for (std::size_t i = 0; i < errors.size(); ++i)
-    errors[i] = std::abs((left_out[i] - measured[i]) / measured[i]);
-  group.leave_one_out = Spread{quantile(errors, 0.5), quantile(errors, 0.9)};
+  group.leave_one_out = left_out(name, members, report, cases, machines);
   return group;
 }
 
@@ -91,21 +107,6 @@ double quantile(std::vector<double> values, double fraction) {
   return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
 }
 
-std::vector<double> leave_one_out(const std::vector<double>& measured, const std::vector<double>& predicted,
-                                  Fit fit) {
-  std::vector<double> result;
-  for (std::size_t out = 0; out < measured.size(); ++out) {
-    std::vector<double> others;
-    for (std::size_t i = 0; i < measured.size(); ++i) {
-      if (i == out) continue;
-      others.push_back(fit == Fit::factor ? measured[i] / predicted[i] : measured[i] - predicted[i]);
-    }
-    const double fitted = quantile(others, 0.5);
-    result.push_back(fit == Fit::factor ? predicted[out] * fitted : predicted[out] + fitted);
-  }
-  return result;
-}
-
 Report evaluate(const Cases& cases, const std::vector<std::string>& settings) {
   Report report;
   std::map<std::string, MachineConfig> machines;
@@ -116,7 +117,6 @@ Report evaluate(const Cases& cases, const std::vector<std::string>& settings) {
     row.unit = c.unit;
     row.measured = c.measured;
     row.reason = c.reason;
-    row.fit = c.fit;
     if (c.predict) {
       const auto [machine, added] = machines.try_emplace(c.machine);
       if (added) machine->second = machine_with(c.machine, settings);
@@ -133,7 +133,7 @@ Report evaluate(const Cases& cases, const std::vector<std::string>& settings) {
   for (const Row& row : report.rows) {
     const auto same = [&](const Group& g) { return g.name == row.group; };
     if (std::none_of(report.groups.begin(), report.groups.end(), same))
-      report.groups.push_back(summarise(row.group, report));
+      report.groups.push_back(summarise(row.group, report, cases, machines));
   }
   return report;
 }

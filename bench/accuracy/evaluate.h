@@ -16,7 +16,6 @@ struct Row {
   std::optional<double> predicted;
   std::string reason;              // why it is not expressed; empty if it is
   std::vector<std::string> marks;  // of the parameters that the prediction depends on
-  Fit fit = Fit::none;
 
   // Signed, as a fraction of what was measured.
   std::optional<double> error() const;
@@ -30,8 +29,8 @@ struct Group {
   std::string name;
   std::size_t rows = 0, expressed = 0;
   Spread error;
-  // With the group's constant (or factor) refitted without the row itself; absent with fewer than 3 rows or
-  // where nothing was fitted.
+  // With the parameters that were fitted to the group fitted again without the row itself (fitted.h); absent
+  // with fewer than 3 rows or where nothing was fitted.
   std::optional<Spread> leave_one_out;
   std::optional<std::size_t> worst;  // index in Report::rows
 };
@@ -43,10 +42,6 @@ struct Report {
 
 // Value at a fraction of the sorted values, linear between neighbours. Not for an empty list.
 double quantile(std::vector<double> values, double fraction);
-
-// What leave-one-out predicts for each row: `fit` of the rows' medians without it.
-std::vector<double> leave_one_out(const std::vector<double>& measured, const std::vector<double>& predicted,
-                                  Fit fit);
 
 // `settings` ("dma.c_core=300") are applied to every machine.
 Report evaluate(const Cases& cases, const std::vector<std::string>& settings = {});

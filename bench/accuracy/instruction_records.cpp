@@ -44,6 +44,11 @@ double vector_turn(const MachineConfig& m) {
   return ns_from_ticks(m, r.starts[1][3].passage.start - r.starts[1][2].passage.complete);
 }
 
+std::string_view text_behind(std::string_view text, std::string_view word) {
+  const std::size_t at = text.find(word);
+  return at == std::string_view::npos ? std::string_view() : text.substr(at + word.size());
+}
+
 LoadStationary weights(int columns) { return {tile(Space::sbuf, DType::bf16, 128, columns)}; }
 
 double weight_load(const MachineConfig& m, int columns) {
@@ -108,7 +113,6 @@ std::optional<Case> instruction_record(const Csv& rows, std::size_t row) {
   Case c{.id = rows.text(row, "id"),
          .group = "instruction records",
          .unit = unit,
-         .fit = Fit::none,
          .machine = machine_of(rows.text(row, "hw")),
          .predict = {},
          .reason = {},
@@ -124,12 +128,13 @@ std::optional<Case> instruction_record(const Csv& rows, std::size_t row) {
   } else if (contains(item, "ACTIVATE")) {
     c.predict = activation_latency;
   } else if (contains(item, "LDWEIGHTS") && contains(item, "column")) {
-    const int columns = static_cast<int>(numbers_in(item.substr(item.find(','))).front());
+    const auto columns = static_cast<int>(whole_number(number_in(text_behind(item, ",")), 1, 128, "columns"));
     c.predict = [columns](const MachineConfig& m) { return weight_load(m, columns); };
   } else if (contains(item, "MATMUL bf16, moving free size")) {
     const std::string& spec = rows.text(row, "spec");
-    const int columns = static_cast<int>(numbers_in(spec).at(1));
-    const int n = static_cast<int>(numbers_in(item.substr(item.find("size"))).front());
+    const auto columns = static_cast<int>(whole_number(number_in(spec, 1), 1, 128, "columns"));
+    const auto n =
+        static_cast<int>(whole_number(number_in(text_behind(item, "size")), 1, 512, "a moving size"));
     c.predict = [=](const MachineConfig& m) { return matmul_latency(m, columns, n, DType::f32); };
   } else if (contains(item, "transpose bf16 128x128")) {
     c.predict = [](const MachineConfig& m) { return matmul_latency(m, 128, 128, DType::bf16); };

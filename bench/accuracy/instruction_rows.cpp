@@ -104,6 +104,10 @@ class Reader {
     std::optional<AccessPattern> pattern = pattern_named(shape);
     const std::optional<double> partitions = rows_.number(row_, "partitions");
     if (!pattern || !place || !type || !partitions) return false;
+    if (*partitions < 1 || *partitions > 128) {
+      why_ = "an operand has 1 to 128 partitions";
+      return false;
+    }
     pattern->space = *place;
     pattern->dtype = *type;
     pattern->partitions = static_cast<std::uint8_t>(*partitions);
@@ -229,7 +233,6 @@ Cases instruction_cases(const Csv& rows) {
                        .group = group + what,
                        .unit = "ns",
                        .measured = measured,
-                       .fit = Fit::constant,
                        .machine = machine,
                        .predict = [run = Run{*reading.described, run_length(rows, row)},
                                    measure](const MachineConfig& m) { return measure(run, m); },

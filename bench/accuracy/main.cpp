@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <iostream>
+#include <iterator>
 
 #include "bench/accuracy/evaluate.h"
 #include "bench/accuracy/report.h"
@@ -21,8 +22,22 @@ void write(const std::string& path, const std::string& text) {
   if (!out.flush()) throw Fault(FaultKind::input, path, "cannot be written");
 }
 
+int table_in(const std::string& path, const accuracy::Report& report, bool only_check) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw Fault(FaultKind::input, path, "cannot be read");
+  const std::string before{std::istreambuf_iterator<char>(in), {}};
+  const std::string after = accuracy::with_table(before, report, path);
+  if (before == after) return 0;
+  if (only_check) {
+    std::cerr << path << ": the accuracy table is not that of today; run tools/accuracy --readme\n";
+    return 1;
+  }
+  write(path, after);
+  return 0;
+}
+
 int run(int argc, char** argv) {
-  std::string data, kernels, json, svg;
+  std::string data, kernels, json, svg, readme;
   std::vector<std::string> settings;
   options::options_description description("Options");
   // clang-format off
@@ -32,6 +47,8 @@ int run(int argc, char** argv) {
       ("kernels",  options::value(&kernels)->default_value("kernels"),        "directory of the .nca sources")
       ("json",     options::value(&json),                                     "writes groups and rows to a file")
       ("svg",      options::value(&svg),                                      "writes a picture to a file")
+      ("readme",   options::value(&readme),                                   "rewrites the table in a Markdown file, between its two marks")
+      ("check",    "with --readme: compares only, and fails when the table is not that of today")
       ("set",      options::value(&settings)->composing(),                    "changes a parameter: --set dma.c_core=300")
       ("markdown", "prints the groups as a Markdown table");
   // clang-format on
@@ -47,6 +64,7 @@ int run(int argc, char** argv) {
     return 0;
   }
   const accuracy::Report report = accuracy::evaluate(accuracy::all_cases(data, kernels), settings);
+  if (!readme.empty()) return table_in(readme, report, given.contains("check"));
   std::cout << (given.contains("markdown") ? accuracy::to_markdown(report) : accuracy::to_text(report));
   if (!json.empty()) write(json, accuracy::to_json(report));
   if (!svg.empty()) write(svg, accuracy::to_svg(report));

@@ -50,7 +50,7 @@ std::optional<Case> kernel_record(const Csv& rows, std::size_t row, const std::s
   const auto elements_in = [](const std::string& text) -> std::optional<double> {
     const std::size_t at = text.find("n=");
     if (at == std::string::npos) return std::nullopt;
-    return numbers_in(text.substr(at)).front();
+    return number_in(text.substr(at));
   };
   std::optional<double> elements = elements_in(item);
   if (!elements) elements = elements_in(rows.text(row, "spec"));
@@ -62,7 +62,6 @@ std::optional<Case> kernel_record(const Csv& rows, std::size_t row, const std::s
          .group = machine + " whole kernel",
          .unit = rows.text(row, "unit"),
          .measured = values.front(),
-         .fit = Fit::factor,
          .machine = machine,
          .predict = {},
          .reason = {},
@@ -73,11 +72,11 @@ std::optional<Case> kernel_record(const Csv& rows, std::size_t row, const std::s
     c.reason = "no kernel of ours moves one row of one element per transfer";
     return c;
   }
-  const auto columns = static_cast<std::int64_t>(sizes.front());
+  const std::int64_t columns = whole_number(sizes.front(), 1, 1 << 16, "a free dimension");
   // Tiles of a few hundred bytes are bound by how many are in flight, which the compiler chose and the record
   // does not say; ours has three.
   if (columns < 100) c.group = machine + " kernel, buffers not known";
-  const std::int64_t height = static_cast<std::int64_t>(*elements) / columns;
+  const std::int64_t height = whole_number(*elements, columns, 1 << 30, "elements") / columns;
   // The latency is that of the whole execution, runtime included.
   c.predict = [=](const MachineConfig& m) {
     const Program program =
@@ -87,37 +86,60 @@ std::optional<Case> kernel_record(const Csv& rows, std::size_t row, const std::s
   return c;
 }
 
+namespace {
+
+// The single case of a record that is no published kernel; absent when its kind is not known.
+std::optional<Case> record(const Csv& rows, std::size_t row, const std::string& kernels) {
+  const std::string& group = rows.text(row, "group");
+  if (group == "1") return instruction_record(rows, row);
+  if (group == "2") return transfer_record(rows, row, kernels);
+  if (group == "3") return kernel_record(rows, row, kernels);
+  return std::nullopt;
+}
+
+}  // namespace
+
 Cases record_cases(const Csv& rows, const std::string& kernels) {
   Cases cases;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const std::string& group = rows.text(row, "group");
-    std::optional<Case> c;
-    if (group == "1") c = instruction_record(rows, row);
-    if (group == "2") c = transfer_record(rows, row, kernels);
-    if (group == "3") c = kernel_record(rows, row, kernels);
-    if (c) {
-      cases.push_back(std::move(*c));
-      continue;
+    std::string why = group == "3"   ? "no kernel with this schedule among ours"
+                      : group == "4" ? "several cores are not modelled"
+                      : group == "5" ? "whole models with their framework are not modelled"
+                                     : "the record's kind is not read: " + rows.text(row, "item");
+    try {
+      Cases kernel = group == "3" ? published_kernel(rows, row, kernels) : Cases{};
+      if (!kernel.empty()) {
+        cases.insert(cases.end(), kernel.begin(), kernel.end());
+        continue;
+      }
+      if (std::optional<Case> c = record(rows, row, kernels)) {
+        cases.push_back(std::move(*c));
+        continue;
+      }
+    } catch (const Fault& fault) {  // words of a known kind around sizes that are none
+      why = fault.what();
     }
     const std::vector<double> values = numbers_in(rows.text(row, "value"));
     const std::string where = group == "1"   ? "instruction records"
                               : group == "2" ? "dma records"
                               : group == "3" ? "kernels not expressed"
                                              : "collectives and models";
-    cases.push_back(not_expressed(
-        rows.text(row, "id"), where, rows.text(row, "unit"), values.empty() ? 0 : values.front(),
-        group == "3"   ? "no kernel with this schedule among ours"
-        : group == "4" ? "several cores are not modelled"
-        : group == "5" ? "whole models with their framework are not modelled"
-                       : "the record's kind is not read: " + rows.text(row, "item")));
+    cases.push_back(not_expressed(rows.text(row, "id"), where, rows.text(row, "unit"),
+                                  values.empty() ? 0 : values.front(), why));
   }
   return cases;
 }
 
-Cases other_cases(const Csv& rows, const std::string& file) {
+Cases other_cases(const Csv& rows, const std::string& file, const std::string& kernels) {
   const bool models = file.starts_with("g5");
   Cases cases;
   for (std::size_t row = 0; row < rows.size(); ++row) {
+    Cases kernel = published_kernel(rows, row, kernels);
+    if (!kernel.empty()) {
+      cases.insert(cases.end(), kernel.begin(), kernel.end());
+      continue;
+    }
     double measured = 0;
     std::string unit = rows.text(row, "unit");
     for (const ValueColumn& v : value_columns) {
@@ -160,7 +182,7 @@ Cases all_cases(const std::string& directory, const std::string& kernels) {
                   : rows.has("kernel_window_us") ? capture_cases(rows, kernels)
                   : rows.has("item")             ? record_cases(rows, kernels)
                   : rows.has("opcode")           ? control_cases(rows)
-                                                 : other_cases(rows, files[i].filename().string());
+                                                 : other_cases(rows, files[i].filename().string(), kernels);
     std::move(found.begin(), found.end(), std::back_inserter(cases));
   }
   return cases;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "emu/timing/tensor_passes.h"
 #include "isa/asm/assembler.h"
 #include "isa/fault.h"
 
@@ -10,25 +11,40 @@ namespace {
 
 class Listener : public Observer {
  public:
-  explicit Listener(Replay& replay) : replay_(replay) {}
+  Listener(Replay& replay, const MachineConfig& machine, Keep keep)
+      : replay_(replay), generation_(machine.target.generation), keep_(keep == Keep::events) {}
 
   void on_start(const Started& s) override {
-    replay_.starts[static_cast<std::size_t>(s.engine)].push_back({s.instruction->opcode, s.cost, s.passage});
+    if (const auto* matmul = std::get_if<Matmul>(&s.instruction->operands))
+      replay_.matmuls += passes(*matmul, generation_).matmuls;
+    if (keep_) {
+      replay_.starts[static_cast<std::size_t>(s.engine)].push_back(
+          {s.instruction->opcode, s.cost, s.passage});
+    }
   }
   void on_transfer(const TransferStarted& t) override {
-    replay_.triggers.push_back(t.trigger);
+    replay_.hbm_read += t.work->hbm_read;
+    replay_.hbm_written += t.work->hbm_written;
     into_hbm_.push_back(t.work->hbm_written > 0);
+    if (keep_) replay_.triggers.push_back(t.trigger);
   }
   void on_dma(const DmaService::Event& e) override {
-    if (e.kind == DmaService::Event::Kind::packet) {
-      replay_.packets.push_back({e, into_hbm_.at(e.transfer)});
-    } else {
-      replay_.increments.push_back({e.end, into_hbm_.at(e.transfer)});
+    const bool into_hbm = into_hbm_.at(e.transfer);
+    const std::size_t side = into_hbm ? 1 : 0;
+    if (e.kind == DmaService::Event::Kind::engine_done) {
+      replay_.last_increment[side] = std::max(replay_.last_increment[side], e.end);
+      return;
     }
+    if (!seen_[side] || e.begin < replay_.first_begin[side]) replay_.first_begin[side] = e.begin;
+    seen_[side] = true;
+    if (keep_) replay_.packets.push_back({e, into_hbm});
   }
 
  private:
   Replay& replay_;
+  int generation_;
+  bool keep_;
+  std::array<bool, 2> seen_{};
   std::vector<bool> into_hbm_;
 };
 
@@ -46,25 +62,9 @@ std::vector<Start> Replay::of(Engine engine, Opcode opcode) const {
   return found;
 }
 
-Ticks Replay::first_packet(bool into_hbm) const {
-  Ticks first = total;
-  for (const Packet& p : packets) {
-    if (p.into_hbm == into_hbm) first = std::min(first, p.event.begin);
-  }
-  return first;
-}
-
-Ticks Replay::last_packet(bool into_hbm) const {
-  Ticks last = 0;
-  for (const Increment& i : increments) {
-    if (i.into_hbm == into_hbm) last = std::max(last, i.at);
-  }
-  return last + shown_after;
-}
-
-Replay replay(const MachineConfig& machine, const Program& program, Mode mode) {
+Replay replay(const MachineConfig& machine, const Program& program, Mode mode, Keep keep) {
   Replay result;
-  Listener listener(result);
+  Listener listener(result, machine, keep);
   RunOptions options;
   options.mode = mode;
   Machine run(machine, program, std::move(options));
@@ -106,8 +106,7 @@ Instruction instruction(Opcode opcode, Operands operands) {
   return i;
 }
 
-Program assemble_kernel(const std::string& path, const MachineConfig& machine,
-                        std::initializer_list<std::pair<const char*, std::int64_t>> params) {
+Program assemble_kernel(const std::string& path, const MachineConfig& machine, const KernelParams& params) {
   AssembleOptions options;
   options.target = machine.target;
   for (const auto& [name, value] : params) options.params[name] = std::to_string(value);

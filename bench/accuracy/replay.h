@@ -26,28 +26,30 @@ struct Packet {
 };
 
 struct Replay {
+  // The single events, unless only the counts were asked for.
   std::array<std::vector<Start>, engine_count> starts;
-  std::vector<Packet> packets;  // in order of their end
-  std::vector<Ticks> triggers;  // of each transfer
-  struct Increment {
-    Ticks at = 0;  // visible
-    bool into_hbm = false;
-  };
-  std::vector<Increment> increments;  // of every engine's share, engines without data included
-  Ticks total = 0;                    // the kernel window
-  Ticks shown_after = 0;              // from a visible increment to the end of its packet in a trace
+  std::vector<Packet> packets;                 // in order of their end
+  std::vector<Ticks> triggers;                 // of each transfer
+  Ticks total = 0;                             // the kernel window
+  Ticks shown_after = 0;                       // from a visible increment to the end of its packet in a trace
+  std::int64_t hbm_read = 0, hbm_written = 0;  // bytes
+  std::int64_t matmuls = 0;                    // instructions of the machine: two for fp32
+  // Of loads and of stores: the first packet's begin, the last visible increment.
+  std::array<Ticks, 2> first_begin{}, last_increment{};
 
   // Starts of one opcode on one engine.
   std::vector<Start> of(Engine engine, Opcode opcode) const;
-  Ticks first_packet(bool into_hbm) const;  // its begin
+  Ticks first_packet(bool into_hbm) const { return first_begin[into_hbm ? 1 : 0]; }  // its begin
   // The end of the last semaphore packet of loads or of stores, as a trace shows it: it begins when the data
   // are there, and a trace gives it longer than it takes until the increment is visible.
-  Ticks last_packet(bool into_hbm) const;
+  Ticks last_packet(bool into_hbm) const { return last_increment[into_hbm ? 1 : 0] + shown_after; }
   Ticks window(bool into_hbm) const { return last_packet(into_hbm) - first_packet(into_hbm); }
 };
 
+enum class Keep : std::uint8_t { events, counts };
 // Throws Fault(program) when the run does not finish.
-Replay replay(const MachineConfig& machine, const Program& program, Mode mode = Mode::timing_only);
+Replay replay(const MachineConfig& machine, const Program& program, Mode mode = Mode::timing_only,
+              Keep keep = Keep::events);
 
 // Streams that need no synchronisation, put down as they are.
 class Streams {
@@ -66,7 +68,7 @@ class Streams {
 Instruction instruction(Opcode opcode, Operands operands = NoOperands{});
 
 // A kernel's source with its parameters, assembled for the machine. Throws Fault(input) with the messages.
-Program assemble_kernel(const std::string& path, const MachineConfig& machine,
-                        std::initializer_list<std::pair<const char*, std::int64_t>> params);
+using KernelParams = std::vector<std::pair<std::string, std::int64_t>>;
+Program assemble_kernel(const std::string& path, const MachineConfig& machine, const KernelParams& params);
 
 }  // namespace ncemu::accuracy

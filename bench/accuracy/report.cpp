@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "isa/fault.h"
+
 namespace ncemu::accuracy {
 namespace {
 
@@ -16,7 +18,7 @@ std::string number(double value) {
 }
 
 std::string joined(const std::vector<std::string>& words) {
-  return words.empty() ? "documented formula" : fmt::format("{}", fmt::join(words, ", "));
+  return words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", "));
 }
 
 std::string worst_of(const Group& group, const Report& report) {
@@ -28,10 +30,10 @@ std::string worst_of(const Group& group, const Report& report) {
 }  // namespace
 
 std::string to_text(const Report& report) {
-  std::string text = fmt::format("{:<32}{:>6}{:>10}{:>9}{:>9}{:>17}  {}\n", "group", "rows", "expressed",
+  std::string text = fmt::format("{:<40}{:>6}{:>10}{:>9}{:>9}{:>17}  {}\n", "group", "rows", "expressed",
                                  "median", "p90", "leave one out", "worst");
   for (const Group& g : report.groups) {
-    text += fmt::format("{:<32}{:>6}{:>10}", g.name, g.rows, g.expressed);
+    text += fmt::format("{:<40}{:>6}{:>10}", g.name, g.rows, g.expressed);
     if (g.expressed > 0) {
       const std::string left_out =
           g.leave_one_out ? percent(g.leave_one_out->median) + " " + percent(g.leave_one_out->p90) : "-";
@@ -72,13 +74,37 @@ std::string to_text(const Report& report) {
 std::string to_markdown(const Report& report) {
   std::string text = "| group | rows | expressed | median | 90th percentile | leave one out | worst |\n";
   text += "|---|---|---|---|---|---|---|\n";
+  std::size_t elsewhere = 0;
   for (const Group& g : report.groups) {
-    const bool any = g.expressed > 0;
+    if (g.expressed == 0) {
+      elsewhere += g.rows;
+      continue;
+    }
+    const std::string left_out = g.leave_one_out ? fmt::format("{}, {}", percent(g.leave_one_out->median),
+                                                               percent(g.leave_one_out->p90))
+                                                 : "";
     text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", g.name, g.rows, g.expressed,
-                        any ? percent(g.error.median) : "", any ? percent(g.error.p90) : "",
-                        g.leave_one_out ? percent(g.leave_one_out->median) : "", worst_of(g, report));
+                        percent(g.error.median), percent(g.error.p90), left_out, worst_of(g, report));
   }
+  text += fmt::format(
+      "\nErrors are absolute, the worst is signed. Leave one out: median and 90th percentile with the "
+      "parameters "
+      "that\nwere fitted to the group fitted again without the row. {} further rows are kernels, collectives "
+      "and "
+      "models of\nwhich no schedule is among ours.\n",
+      elsewhere);
   return text;
+}
+
+std::string with_table(const std::string& text, const Report& report, const std::string& file) {
+  constexpr std::string_view begin = "<!-- accuracy: begin, written by tools/accuracy --readme -->\n";
+  constexpr std::string_view end = "<!-- accuracy: end -->";
+  const std::size_t from = text.find(begin);
+  const std::size_t to = from == std::string::npos ? from : text.find(end, from);
+  if (to == std::string::npos)
+    throw Fault(FaultKind::input, file, "has no place for the table: two lines \"{}\" and \"{}\"",
+                begin.substr(0, begin.size() - 1), end);
+  return text.substr(0, from + begin.size()) + to_markdown(report) + text.substr(to);
 }
 
 std::string to_json(const Report& report) {

@@ -12,6 +12,9 @@ namespace ncemu::accuracy {
 std::string to_text(const Report& report);
 // The groups alone, as the table of a Markdown page.
 std::string to_markdown(const Report& report);
+// The text with the Markdown table between the two lines that mark its place. Throws Fault(input) when it has
+// none.
+std::string with_table(const std::string& text, const Report& report, const std::string& file);
 std::string to_json(const Report& report);
 // Histogram of the signed errors, and predicted against measured on logarithmic axes.
 std::string to_svg(const Report& report);

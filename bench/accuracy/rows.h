@@ -19,12 +19,15 @@ Cases window_cases(const Csv& rows, const std::string& kernels);   // g2_stream_
 Cases record_cases(const Csv& rows, const std::string& kernels);   // records.csv
 Cases capture_cases(const Csv& rows, const std::string& kernels);  // g3_captures.csv
 // Any other table: its rows are counted and listed.
-Cases other_cases(const Csv& rows, const std::string& file);
+Cases other_cases(const Csv& rows, const std::string& file, const std::string& kernels);
 
 // Single records of instructions, of transfers and of kernels, by row; absent when the record is none.
 std::optional<Case> instruction_record(const Csv& rows, std::size_t row);
 std::optional<Case> transfer_record(const Csv& rows, std::size_t row, const std::string& kernels);
 std::optional<Case> kernel_record(const Csv& rows, std::size_t row, const std::string& kernels);
+
+// A kernel whose published schedule is among ours: its time and its counts; nothing when the row is none.
+Cases published_kernel(const Csv& rows, std::size_t row, const std::string& kernels);
 
 // Every table of a directory, by name. `kernels` is the directory of the .nca sources.
 Cases all_cases(const std::string& directory, const std::string& kernels);

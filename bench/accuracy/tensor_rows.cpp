@@ -76,6 +76,10 @@ LoadStationary load_of_columns(DType type, double rows, int columns, int step) {
   return {p};
 }
 
+bool fits_array(double rows, double columns) {
+  return rows >= 1 && rows <= 128 && columns >= 1 && columns <= 128;
+}
+
 int column_step(const AccessPattern& weights) { return std::max(1, std::abs(int{weights.dims[0].step})); }
 
 // The same instructions in the table of weight loads: of one source, type and mode, and as many.
@@ -108,6 +112,8 @@ Cases matmul_cases(const Csv& rows, const Csv* loads) {
     Shape shape;
     if (machine.empty() || !type || !moving || !sums || !k || !m) {
       why = "operands are not fully specified";
+    } else if (!fits_array(*k, *m)) {
+      why = "the array has 128 rows and 128 columns";
     } else {
       const bool transposes = contains(rows.text(row, "mode"), "transpose");
       shape.matmul.moving = operand(*moving, Space::sbuf, *type, *k);
@@ -129,7 +135,6 @@ Cases matmul_cases(const Csv& rows, const Csv* loads) {
            .group = group,
            .unit = "ns",
            .measured = *measured,
-           .fit = Fit::constant,
            .machine = machine,
            .predict = [shape, measure](const MachineConfig& c) { return measure(shape, ungated(c)); },
            .reason = {},
@@ -156,13 +161,16 @@ Cases weight_load_cases(const Csv& rows) {
       cases.push_back(not_expressed(id, group, "ns", *measured, "operands are not fully specified"));
       continue;
     }
+    if (!fits_array(*k, *m)) {
+      cases.push_back(not_expressed(id, group, "ns", *measured, "the array has 128 rows and 128 columns"));
+      continue;
+    }
     LoadStationary load = load_of_columns(*type, *k, static_cast<int>(*m), column_step(*weights));
     load.transpose = contains(rows.text(row, "mode"), "transpose");
     cases.push_back({.id = id,
                      .group = group,
                      .unit = "ns",
                      .measured = *measured,
-                     .fit = Fit::constant,
                      .machine = machine,
                      .predict = [load](const MachineConfig& c) { return load_of(load, ungated(c)); },
                      .reason = {},

@@ -74,6 +74,16 @@ double result_to_store(const MachineConfig& m, const std::string& kernels) {
       m, r.first_packet(true) - r.of(Engine::vector, Opcode::tensor_tensor).front().passage.complete);
 }
 
+// Of one descriptor.
+std::int64_t packet_bytes(const std::string& spec) {
+  return whole_number(number_in(spec), 1, 1 << 16, "bytes of a descriptor");
+}
+
+std::string_view behind(std::string_view text, std::string_view word) {
+  const std::size_t at = text.find(word);
+  return at == std::string_view::npos ? std::string_view() : text.substr(at + word.size());
+}
+
 // "1,624,192 descriptors".
 double whole_number_in(std::string_view text) {
   double value = 0;
@@ -89,7 +99,7 @@ std::int64_t columns_in(const std::string& spec) {
   if (mark == std::string::npos) return 2048;  // the workload's default
   const std::size_t begin = spec.find_last_not_of("0123456789", mark == 0 ? 0 : mark - 1);
   const std::vector<double> found = numbers_in(spec.substr(begin == std::string::npos ? 0 : begin + 1));
-  return found.empty() ? 2048 : static_cast<std::int64_t>(found.front());
+  return found.empty() ? 2048 : whole_number(found.front(), 1, 1 << 16, "columns");
 }
 
 // About 16 MiB: long enough that its ends do not count.
@@ -114,7 +124,6 @@ std::optional<Case> transfer_record(const Csv& rows, std::size_t row, const std:
          .group = "",
          .unit = rows.text(row, "unit"),
          .measured = values.front(),
-         .fit = Fit::none,
          .machine = machine_of(rows.text(row, "hw")),
          .predict = {},
          .reason = {},
@@ -126,7 +135,7 @@ std::optional<Case> transfer_record(const Csv& rows, std::size_t row, const std:
   if (quartiles) c.measured = values[1];
 
   if (contains(item, "DMA packet on one engine")) {
-    const auto bytes = static_cast<std::int64_t>(numbers_in(spec).front());
+    const auto bytes = packet_bytes(spec);
     const DgeMode mode = contains(item, "SWDGE")   ? DgeMode::software
                          : contains(item, "HWDGE") ? DgeMode::hardware
                                                    : DgeMode::static_;
@@ -134,11 +143,11 @@ std::optional<Case> transfer_record(const Csv& rows, std::size_t row, const std:
   } else if (contains(item, "4-byte DMA element transfer")) {
     c.predict = [](const MachineConfig& m) { return packet_time(m, 4, 1, DgeMode::static_); };
   } else if (contains(item, "one 32 KiB descriptor") || contains(item, "one 2 KiB descriptor")) {
-    const auto bytes = static_cast<std::int64_t>(numbers_in(spec).front());
+    const auto bytes = packet_bytes(spec);
     // A tile over the 16 engines of the core, which share its rate.
     c.predict = [=](const MachineConfig& m) { return packet_time(m, bytes, 16, DgeMode::static_); };
   } else if (contains(item, "packet start-to-start")) {
-    const auto bytes = static_cast<std::int64_t>(numbers_in(spec).front());
+    const auto bytes = packet_bytes(spec);
     c.predict = [=](const MachineConfig& m) { return packet_apart(m, bytes); };
   } else if (contains(item, "semaphore-to-first-byte") || contains(item, "HWDGE trigger start")) {
     c.predict = [](const MachineConfig& m) { return trigger_to_packet(m, DgeMode::hardware); };
@@ -153,7 +162,8 @@ std::optional<Case> transfer_record(const Csv& rows, std::size_t row, const std:
   } else if (contains(item, "element-granular") || contains(item, "four-byte elements")) {
     const bool wide = contains(item, "four-byte");
     const int step =
-        static_cast<int>(numbers_in(item.substr(item.find("source stride"))).front()) / (wide ? 4 : 2);
+        static_cast<int>(whole_number(number_in(behind(item, "source stride")), 1, 4096, "a stride")) /
+        (wide ? 4 : 2);
     c.group = c.machine + " dma elements";
     c.predict = [=](const MachineConfig& m) {
       return scattered(m, wide ? DType::f32 : DType::f16, 36, step);
@@ -174,9 +184,9 @@ std::optional<Case> transfer_record(const Csv& rows, std::size_t row, const std:
     c.reason = "one core is modelled";
   } else if (contains(item, "GiB: total_active_time")) {
     c.group = c.machine + " dma rate";
-    const double gib = numbers_in(item).front();
+    const std::int64_t gib = whole_number(number_in(item), 1, 1024, "GiB");
     TileStream t{.columns = columns_in(conditions)};
-    t.tiles = static_cast<int>(gib * 1024 * 1024 * 1024 / static_cast<double>(t.columns * 256));
+    t.tiles = static_cast<int>((gib << 30) / (t.columns * 256));
     // Proportional to the length, but for its ends.
     c.predict = [=](const MachineConfig& m) {
       return static_cast<double>(t.bytes()) / rate(m, tiles_of(t.columns, false)) / 1e6;
@@ -185,7 +195,8 @@ std::optional<Case> transfer_record(const Csv& rows, std::size_t row, const std:
              contains(item, "prefetch depth")) {
     c.group = c.machine + " dma rate";
     TileStream t = tiles_of(columns_in(spec), contains(item, "write"));
-    if (contains(item, "prefetch depth")) t.buffers = static_cast<int>(numbers_in(item).front());
+    if (contains(item, "prefetch depth"))
+      t.buffers = static_cast<int>(whole_number(number_in(item), 1, 64, "a depth"));
     c.predict = [=](const MachineConfig& m) { return rate(m, t); };
   } else if (contains(item, "semaphore packet") || contains(item, "semaphore write packet")) {
     c.reason = "how long a trace shows a packet that has long had its effect; the windows are read with it";
@@ -193,8 +204,9 @@ std::optional<Case> transfer_record(const Csv& rows, std::size_t row, const std:
     // "1468 / 1665", "993-1082 / 838-883": stores come first.
     const std::string& value = rows.text(row, "value");
     const std::vector<double> stored = numbers_in(value.substr(0, value.find('/')));
+    if (stored.empty()) return std::nullopt;
     c.measured = stored.size() == 2 ? (stored[0] + stored[1]) / 2 : stored.front();
-    const auto bytes = static_cast<std::int64_t>(numbers_in(spec).front());
+    const auto bytes = packet_bytes(spec);
     c.predict = [=](const MachineConfig& m) { return store_begin_to_end(m, bytes); };
   } else {
     return std::nullopt;

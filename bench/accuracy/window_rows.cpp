@@ -20,6 +20,7 @@ std::optional<VectorAdd> vector_add_of(std::string_view capture) {
   if (sizes.size() != 2 || !contains(capture, "k_fd")) return std::nullopt;
   const std::int64_t unit = capture.ends_with('k') ? 1000 : 1;
   VectorAdd add;
+  if (sizes[0] < 1 || sizes[0] > 1e6 || sizes[1] < 1 || sizes[1] > 1e5) return std::nullopt;
   add.columns = static_cast<std::int64_t>(sizes[1]) * unit;
   const std::int64_t tile = partitions * add.columns;
   if (tile == 0) return std::nullopt;
@@ -52,7 +53,6 @@ Cases window_cases(const Csv& rows, const std::string& kernels) {
            .group = group,
            .unit = "ns",
            .measured = *measured,
-           .fit = Fit::factor,
            .machine = machine,
            .predict = [s = *shape, kernels, measure](
                           const MachineConfig& m) { return ns_from_ticks(m, measure(run(s, kernels, m))); },
@@ -78,6 +78,11 @@ Cases capture_cases(const Csv& rows, const std::string& kernels) {
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const std::string machine = machine_of(rows.text(row, "hw"));
     const std::string& capture = rows.text(row, "capture");
+    Cases kernel = published_kernel(rows, row, kernels);
+    if (!kernel.empty()) {
+      cases.insert(cases.end(), kernel.begin(), kernel.end());
+      continue;
+    }
     std::optional<double> measured = rows.number(row, "kernel_window_us");
     if (!measured) measured = rows.number(row, "dma_window_us");
     const bool total = !measured;
@@ -93,7 +98,6 @@ Cases capture_cases(const Csv& rows, const std::string& kernels) {
                      .group = machine + " whole kernel",
                      .unit = "us",
                      .measured = *measured,
-                     .fit = Fit::factor,
                      .machine = machine,
                      .predict =
                          [s = *shape, kernels](const MachineConfig& m) {
