@@ -8,6 +8,7 @@
 
 #include "bench/accuracy/csv.h"
 #include "bench/accuracy/evaluate.h"
+#include "bench/accuracy/fitted.h"
 #include "bench/accuracy/patterns.h"
 #include "bench/accuracy/report.h"
 #include "bench/accuracy/rows.h"
@@ -129,11 +130,50 @@ TEST_CASE("quantiles lie between neighbours") {
   CHECK(quantile({0, 10}, 0.9) == doctest::Approx(9));
 }
 
+namespace {
+
+// What a machine's description says for a key.
+double parameter(const MachineConfig& machine, std::string_view key) {
+  for (const ParameterInfo& p : parameters(machine)) {
+    if (p.key == key) return std::stod(p.value);
+  }
+  return -1;
+}
+
+// A row that is the parameter itself, in units of its value on `trn2`.
+Case row_of(std::string id, double measured) {
+  return {.id = std::move(id),
+          .group = "g",
+          .unit = "ns",
+          .measured = measured,
+          .machine = "trn2",
+          .predict = [](const MachineConfig& m) { return parameter(m, "vector.l0"); },
+          .reason = {}};
+}
+
+}  // namespace
+
 TEST_CASE("leave one out fits each row by the others alone") {
-  // The others' residuals of row 0 are 2 and 4, of row 1 are 100 and 4, of row 2 are 100 and 2.
-  CHECK(leave_one_out({110, 22, 34}, {10, 20, 30}, Fit::constant) == std::vector<double>{13, 72, 81});
-  // The others' ratios of row 0 are 2 and 4.
-  CHECK(leave_one_out({1, 4, 12}, {1, 2, 3}, Fit::factor)[0] == 3);
+  const MachineConfig machine = builtin_machine("trn2");
+  const double now = parameter(machine, "vector.l0");
+  const Fitted fitted[] = {{"vector.l0", "7"}};
+  const Case as_it_is = row_of("a", now), twice = row_of("b", 2 * now), twice_too = row_of("c", 2 * now);
+  // Without the first row the others want twice the value; without one of those, both values cost the same
+  // and the present one stays.
+  const std::vector<double> left_out =
+      leave_one_out({&as_it_is, &twice, &twice_too}, {now, now, now}, fitted, machine);
+  CHECK(left_out[0] == doctest::Approx(2 * now).epsilon(0.01));
+}
+
+TEST_CASE("a parameter that no other row supports falls back to what it is without that row") {
+  const MachineConfig machine = builtin_machine("trn2");
+  const double now = parameter(machine, "vector.l0");
+  const Fitted fitted[] = {{"vector.l0", "7"}};
+  const Case alone = row_of("a", now);
+  Case other = row_of("b", 5);
+  other.predict = [](const MachineConfig&) { return 5.0; };
+  const std::vector<double> left_out = leave_one_out({&alone, &other}, {now, 5}, fitted, machine);
+  CHECK(left_out == std::vector<double>{7, 5});
 }
 
 TEST_CASE("errors are signed fractions of what was measured, and the group keeps the worst") {
