@@ -120,9 +120,9 @@ RunReport execute(const Kernel& kernel, const RunRequest& request, std::FILE* va
 
   report.result = machine.run();
   report.summary = summary.summary();
-  report.host_seconds = watch.seconds();
   report.checks = report_checks(kernel, checks, request.checks,
                                 {.data = data, .finished = !report.partial(), .strict = request.strict});
+  report.host_seconds = watch.seconds();
   if (report.partial()) {
     report.message = early_end(report.result, watch);
     return report;
