@@ -30,7 +30,7 @@ const Prepared& Core::prepare(EngineCore& engine) {
   prepared.registers = needs_resolving(instruction);
   if (clocked_) {
     prepared.cost = ncemu::cost(instruction, engine.engine, machine_);
-    if (prepared.kind == Prepared::Kind::data) {
+    if (prepared.kind == Prepared::Kind::data && !options_.share_ports) {
       prepared.ports = exclusive_ports(instruction, engine.engine, machine_.target.generation);
     }
   }

@@ -164,8 +164,11 @@ void Core::start_transfer(EngineCore& engine, const Instruction& instruction, st
   if (clocked_) {
     Ticks delay = 0;
     if (options_.perturb_transfer) options_.perturb_transfer(instruction, engine.engine, delay);
-    const auto triggered =
-        dma_.trigger(way, prepared.described, transfer, now_, engine.issue_cost, std::max<Ticks>(delay, 0));
+    std::shared_ptr<const TransferWork> replaced;
+    if (options_.replace_transfer)
+      replaced = options_.replace_transfer(instruction, engine.engine, dma_.work(prepared.described));
+    const auto triggered = dma_.trigger(way, prepared.described, transfer, now_, engine.issue_cost,
+                                        std::max<Ticks>(delay, 0), std::move(replaced));
     id = triggered.id;
     if (occupies_pipeline(instruction)) {
       const Cost program{.interval = dma_.generation(way.mode, prepared.described)};

@@ -113,7 +113,8 @@ Ticks DmaUnit::occupation(DgeMode mode, std::uint32_t described, Ticks issue_cos
 }
 
 DmaUnit::Triggered DmaUnit::trigger(const Route& route, std::uint32_t described, const Transfer& transfer,
-                                    Ticks t, Ticks issue_cost, Ticks delay) {
+                                    Ticks t, Ticks issue_cost, Ticks delay,
+                                    std::shared_ptr<const TransferWork> replaced) {
   const Engine issuer = transfer.by.engine;
   Ticks& generator = generator_free(issuer, route.mode);
   const Ticks taken = t + issue_cost;
@@ -126,7 +127,7 @@ DmaUnit::Triggered DmaUnit::trigger(const Route& route, std::uint32_t described,
   Ticks& ready = queue_ready_[route.queue];
   ready = std::max(ready, taken + trigger_latency(route.mode, *machine_) + delay);
   result.descriptors = ready;
-  result.id = service_.submit(works_[described], route.queue, ready);
+  result.id = service_.submit(replaced ? std::move(replaced) : works_[described], route.queue, ready);
   ensure(result.id == first_ + transfers_.size(),
          "the DMA service numbers transfers in the order of their triggers");
   transfers_.push_back(transfer);

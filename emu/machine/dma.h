@@ -46,9 +46,10 @@ class DmaUnit {
     Ticks occupied = 0;     // the issuer may go on this much later
     Ticks descriptors = 0;  // when the DMA engines may begin
   };
-  // Issues at `t` >= earliest_issue; `delay` postpones the transfer itself.
+  // Issues at `t` >= earliest_issue; `delay` postpones the transfer itself. `replaced`, if given, is moved
+  // instead.
   Triggered trigger(const Route& route, std::uint32_t described, const Transfer& transfer, Ticks t,
-                    Ticks issue_cost, Ticks delay);
+                    Ticks issue_cost, Ticks delay, std::shared_ptr<const TransferWork> replaced = nullptr);
   // How long the issuer is occupied by the trigger.
   Ticks occupation(DgeMode mode, std::uint32_t described, Ticks issue_cost) const;
   // How long the generator is.

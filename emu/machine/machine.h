@@ -35,6 +35,12 @@ struct RunOptions {
   // The same for transfers: adds to the delay (>= 0, starts at 0) between a transfer's trigger and the moment
   // its DMA engines may begin.
   std::function<void(const Instruction&, Engine issuer, Ticks& delay)> perturb_transfer;
+  // What a transfer moves, replaced before its DMA engines see it; nullptr: as it is. Called once per
+  // transfer, in the order of its issuer. For the question what a run would take if transfers were other
+  // ones.
+  std::function<std::shared_ptr<const TransferWork>(const Instruction&, Engine issuer, const TransferWork&)>
+      replace_transfer;
+  bool share_ports = false;  // engines that exclude each other from a memory no longer do
   // Called when the run has come to a probe (isa/program.h); modes with data only. An index
   // of the view is resolved.
   std::function<void(const Probe&, State&)> on_probe;
