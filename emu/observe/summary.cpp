@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "emu/timing/tensor_passes.h"
+#include "emu/observe/flops.h"
 
 namespace ncemu {
 
@@ -69,10 +69,7 @@ void SummaryObserver::count_flops(const Started& started) {
   }
   const auto* matmul = std::get_if<Matmul>(&started.instruction->operands);
   if (matmul == nullptr) return;
-  double factor = 1;
-  if (matmul->moving.dtype == DType::f32) factor = passes(*matmul, generation_).all();  // 4 without hints
-  // The fp8 peak of v3 is twice that of bf16 (datasheet 1.3); a mixture runs at the bf16 rate.
-  if (generation_ >= 3 && is_fp8(matmul->moving.dtype) && stationary_fp8_) factor = 0.5;
+  const double factor = adjusted_flop_factor(*matmul, stationary_fp8_, generation_);
   summary_.hardware_flops += started.work.flops;
   summary_.adjusted_hardware_flops += factor * static_cast<double>(started.work.flops);
 }
