@@ -19,8 +19,22 @@ constexpr std::array<std::string_view, 4> mode_names = {"functional", "timed", "
 
 struct Progress : Observer {
   std::uint64_t instructions = 0;
-  void on_start(const Started& started) override { instructions = started.serial + 1; }
+  Ticks now = 0;
+  void on_start(const Started& started) override {
+    instructions = started.serial + 1;
+    now = started.passage.start;
+  }
 };
+
+// How many instructions a run will execute: known where every one of the program runs once.
+std::optional<std::uint64_t> expected_instructions(const Program& program) {
+  for (const auto& stream : program.streams) {
+    for (const Instruction& i : stream) {
+      if (i.opcode == Opcode::compare_branch || i.opcode == Opcode::halt) return std::nullopt;
+    }
+  }
+  return program.instruction_count();
+}
 
 void check_request(const RunRequest& request) {
   if (has_data(request.mode)) return;
@@ -93,7 +107,10 @@ RunReport execute(const Kernel& kernel, const RunRequest& request, std::FILE* va
   options.initial = request.poison.value_or(initial_byte);
   options.watch_values =
       request.checks.has(CheckKind::nonfinite) || request.checks.has(CheckKind::saturation);
-  options.interrupted = [&] { return watch.ask(progress.instructions); };
+  const std::optional<std::uint64_t> expected = expected_instructions(program);
+  options.interrupted = [&] {
+    return watch.ask(progress.instructions, ns_from_ticks(kernel.machine, progress.now) / 1000, expected);
+  };
   if (data) {
     options.on_probe = [&](const Probe& probe, State& state) {
       fmt::print(values, "{}", show(probe.label, probe.view, state));
@@ -106,6 +123,7 @@ RunReport execute(const Kernel& kernel, const RunRequest& request, std::FILE* va
   Machine machine(kernel.machine, program, std::move(options));
   SummaryObserver summary(kernel.machine);
   machine.add(summary);
+  for (Observer* observer : request.observers) machine.add(*observer);
   if (isatty(STDERR_FILENO) == 1) machine.add(progress);
   for (Observer* observer : checks.observers()) machine.add(*observer);
   if (data) fill(machine.state(), report.inputs);

@@ -31,6 +31,7 @@ struct RunRequest {
       std::chrono::steady_clock::now();                   // max_time counts from here
   std::uint64_t max_instructions = 0;                     // 0: no limit
   std::optional<std::uint64_t> stochastic_rounding_seed;  // absent: to nearest even
+  std::vector<Observer*> observers;                       // told of everything, beside the run's own
 };
 
 struct RunReport {

@@ -40,7 +40,7 @@ double Watch::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
-bool Watch::ask(std::uint64_t instructions) {
+bool Watch::ask(std::uint64_t instructions, double simulated_us, std::optional<std::uint64_t> expected) {
   if (interrupts > 0) {
     reason_ = "interrupted";
     return true;
@@ -53,7 +53,14 @@ bool Watch::ask(std::uint64_t instructions) {
   if (terminal_ && now - shown_ >= progress_period) {
     shown_ = now;
     line_open_ = true;
-    fmt::print(stderr, "\r\x1b[Krunning: {:.1f} s of host time, {} instructions", seconds(), instructions);
+    std::string text =
+        fmt::format("running: {:.1f} s of host time, {} instructions", seconds(), instructions);
+    if (simulated_us > 0) text += fmt::format(", {:.0f} us of device time", simulated_us);
+    if (expected && instructions > 0 && instructions <= *expected) {
+      const double rest = static_cast<double>(*expected - instructions) / static_cast<double>(instructions);
+      text += fmt::format(", about {:.0f} s left", seconds() * rest);
+    }
+    fmt::print(stderr, "\r\x1b[K{}", text);
     std::fflush(stderr);
   }
   return false;

@@ -20,7 +20,8 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  bool ask(std::uint64_t instructions);
+  // `simulated_us`: device time so far, 0 without a clock. `expected`: instructions in all, if that is known.
+  bool ask(std::uint64_t instructions, double simulated_us = 0, std::optional<std::uint64_t> expected = {});
   double seconds() const;  // since the watch was made
   // Why ask() returned true: "interrupted", "the time limit of 2 s"; empty if it did not.
   const std::string& reason() const { return reason_; }

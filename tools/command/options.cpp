@@ -69,6 +69,12 @@ Options& Options::note(std::string text) {
   return *this;
 }
 
+Options& Options::add_note(std::string text) {
+  if (!note_.empty()) note_ += '\n';
+  note_ += text;
+  return *this;
+}
+
 std::string Options::help() const {
   std::ostringstream text;
   text << summary_ << "\n\nUsage: ncemu " << usage_ << "\n";

@@ -30,7 +30,8 @@ class Options {
   Options& values(const char* name, const char* value_name, const char* help);  // may be repeated
   // `--json` or `--json=FILE`: the value when none is attached.
   Options& optional_value(const char* name, const char* value_name, const char* implicit, const char* help);
-  Options& note(std::string text);  // printed after the options
+  Options& note(std::string text);      // printed after the options
+  Options& add_note(std::string text);  // below it
 
   // False: help was asked for and printed. Throws Fault(input) for anything else that cannot be used.
   bool parse(const Arguments& arguments);

@@ -6,8 +6,10 @@ namespace ncemu::command {
 namespace {
 
 // clang-format off
-constexpr std::array<Verb, 6> table = {{
+constexpr std::array<Verb, 8> table = {{
     {"run",     run,         "assemble (or load) a kernel and execute it"},
+    {"profile", profile,     "run a kernel and report where its time went, why, and what would help"},
+    {"diff",    diff,        "say what changed between two profiles"},
     {"check",   check,       "legality, synchronisation, deadlock and capacity, without data"},
     {"asm",     assemble,    "assemble a source into a container"},
     {"disasm",  disassemble, "print a container as source"},

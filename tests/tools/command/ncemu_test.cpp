@@ -14,43 +14,15 @@
 #include <vector>
 
 #include "isa/npy.h"
+#include "tests/tools/command/runner.h"
 #include "tools/files/file.h"
 #include "tools/files/safetensors.h"
 
 using namespace ncemu;
+using namespace ncemu::test;
 using Json = nlohmann::json;
 
 namespace {
-
-struct Outcome {
-  int code = -1;
-  std::string out, err;
-  bool says(std::string_view text) const { return err.find(text) != std::string::npos; }
-  bool prints(std::string_view text) const { return out.find(text) != std::string::npos; }
-};
-
-std::string directory() {
-  std::filesystem::create_directories(NCEMU_TEST_DIR);
-  return NCEMU_TEST_DIR;
-}
-
-std::string text_of(const std::string& path) {
-  const std::vector<std::byte> bytes = read_file(path);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-// Runs `ncemu WORDS` in the test's directory.
-Outcome ncemu_run(const std::string& words) {
-  const std::string command =
-      fmt::format("cd '{}' && '{}' {} >stdout.txt 2>stderr.txt", directory(), NCEMU_COMMAND, words);
-  const int status = std::system(command.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(directory() + "/stdout.txt"),
-          text_of(directory() + "/stderr.txt")};
-}
-
-void write_source(const std::string& name, std::string_view text) {
-  write_file(directory() + "/" + name, text);
-}
 
 void write_floats(const std::string& name, std::vector<std::int64_t> shape,
                   const std::vector<float>& values) {
@@ -80,9 +52,6 @@ void write_scale() {
                "tensor_scalar t, t, op0 = mult, scalar0 = F\n"
                "dma_copy y, t\n");
 }
-
-bool exists(const std::string& name) { return std::filesystem::exists(directory() + "/" + name); }
-void remove_file(const std::string& name) { std::filesystem::remove(directory() + "/" + name); }
 
 }  // namespace
 

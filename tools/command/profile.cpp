@@ -1,0 +1,100 @@
+// `ncemu profile`: a run, and the whole report of where its time went.
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "emu/data/vector_target.h"
+#include "isa/fault.h"
+#include "tools/command/profile.h"
+#include "tools/command/run_options.h"
+#include "tools/command/run_request.h"
+#include "tools/command/verbs.h"
+#include "tools/files/file.h"
+
+namespace ncemu::command {
+namespace {
+
+Options profile_options() {
+  Options options("profile", "profile KERNEL.nca|KERNEL.ncb [options]",
+                  "Runs a kernel and says what bounds it, what each engine waited for, which chain of "
+                  "instructions is critical, and what it would take to be faster.",
+                  1);
+  declare_kernel_options(options);
+  declare_run_options(options);
+  options.group("Output")
+      .optional_value("json", "FILE", "-",
+                      "the profile as JSON, to FILE (write --json=FILE) or to standard output")
+      .flag("schema", "prints the JSON Schema of --json and does nothing else")
+      .value("windows", "N", "bounds for N equal parts of the time (default 1)");
+  options.add_note(
+      "Without --in, --out and --expect the default mode is timing-only, which needs no data and takes the "
+      "same time on the device.");
+  return options;
+}
+
+// Data are asked for only by those who name some.
+void choose_mode(const Options& options, RunRequest& request) {
+  const bool data = !request.in.empty() || !request.out.empty() || !request.expect.empty();
+  if (!options.has("mode") && !data) request.mode = Mode::timing_only;
+  if (!has_clock(request.mode)) {
+    throw Fault(FaultKind::input, "--mode",
+                "a profile needs a clock, and mode {} has none: timed or timing-only",
+                mode_name(request.mode));
+  }
+}
+
+std::size_t window_count(const Options& options) {
+  const std::uint64_t count = options.count("windows").value_or(1);
+  constexpr std::uint64_t most = 10'000;
+  if (count < 1 || count > most)
+    throw Fault(FaultKind::input, "--windows", "takes 1 to {}, found {}", most, count);
+  return static_cast<std::size_t>(count);
+}
+
+// Colour is for people: on a terminal, and unless they refuse it (no-color.org).
+bool wants_colour() {
+  const char* refused = std::getenv("NO_COLOR");
+  return isatty(STDOUT_FILENO) == 1 && (refused == nullptr || *refused == '\0');
+}
+
+}  // namespace
+
+int profile(const Arguments& arguments) {
+  Options options = profile_options();
+  if (!options.parse(arguments)) return 0;
+  if (options.on("schema")) {
+    fmt::print("{}", profile_schema());
+    return 0;
+  }
+  if (options.has("vector-target")) restrict_vector_targets(options.text("vector-target"));
+  KernelSource source = kernel_source(options);
+  RunRequest request = run_request(options, "profile");
+  choose_mode(options, request);
+  const std::size_t windows = window_count(options);
+  const std::string json = options.text("json");
+  const std::string sarif_file = options.text("sarif");
+  for (const std::string& path : {json, sarif_file}) check_report_path(path, source, request);
+  source.progress = time_limit(source.path, request);
+  const Kernel kernel = load_kernel(source);
+
+  TimelineObserver recorder;
+  request.observers.push_back(&recorder);
+  const RunReport run = execute(kernel, request, json == "-" ? stderr : stdout);
+  const SourceText text = read_sources(kernel.program);
+  const Profile model(recorder.take(), run.summary, kernel.program, kernel.machine, text.blocks, windows);
+  const ProfileReport report = make_report(
+      {.command_line = command_line("profile", arguments), .kernel = source.path}, kernel, run, model, text);
+  if (json == "-") {
+    std::fputs(profile_json(report).c_str(), stdout);
+  } else {
+    std::fputs(profile_text(report, wants_colour()).c_str(), stdout);
+    if (!json.empty()) write_file(json, profile_json(report));
+  }
+  write_sarif(sarif_file, run.checks);
+  std::fflush(stdout);
+  return report_outcome(source, run, json == "-");
+}
+
+}  // namespace ncemu::command
