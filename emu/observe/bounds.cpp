@@ -170,15 +170,17 @@ std::vector<BoundsWork> BoundsInput::windows(std::size_t count) const {
     }
   };
   const Timeline::Spans& spans = timeline_->spans;
+  // A transfer with several sources reads more in its packets than it counts for.
+  std::vector<std::int64_t> in_packets(timeline_->transfers.size());
+  for (std::size_t i = 0; i < spans.size(); ++i) in_packets[spans.transfer[i]] += spans.bytes[i];
   Union dma;
   for (const std::uint32_t i : spans_by_begin_) {
     const std::uint32_t t = spans.transfer[i];
-    const std::int64_t of_transfer = timeline_->shape(t).bytes;
     const double part =
-        of_transfer == 0 ? 0 : static_cast<double>(spans.bytes[i]) / static_cast<double>(of_transfer);
+        in_packets[t] == 0 ? 0 : static_cast<double>(spans.bytes[i]) / static_cast<double>(in_packets[t]);
     share_out(spans.begin[i], spans.end[i], [&](BoundsWork& work, double share, Ticks) {
       work.moves = true;
-      const double bytes = share * static_cast<double>(spans.bytes[i]);
+      const double bytes = share * part * static_cast<double>(timeline_->shape(t).bytes);
       const double once = share * part * static_cast<double>(first_touch_[t]);
       (is_store(t) ? work.stored : work.loaded) += bytes;
       (is_store(t) ? work.stored_once : work.loaded_once) += once;

@@ -94,14 +94,19 @@ TEST_CASE("a source without macros and includes charges every tick to exactly on
   CHECK(bytes == p.summary.dma.bytes);
 }
 
-TEST_CASE("every transfer's packets move its bytes, and no share of time or bytes leaves 0 to 100 percent") {
+TEST_CASE("every copy's packets move its bytes, and no share of time or bytes leaves 0 to 100 percent") {
   for_each_program(40, [](Program program, Mode mode) {
     const Profiled run = profiled(std::move(program), mode);
     const Profile p = model_of(run);
     std::vector<std::int64_t> moved(p.timeline.transfers.size());
     for (std::size_t i = 0; i < p.timeline.spans.size(); ++i)
       moved[p.timeline.spans.transfer[i]] += p.timeline.spans.bytes[i];
-    for (std::uint32_t t = 0; t < moved.size(); ++t) CHECK(moved[t] == p.timeline.shape(t).bytes);
+    for (std::uint32_t t = 0; t < moved.size(); ++t) {
+      // Transposes move whole blocks, however little of them they keep.
+      const bool copies = p.instruction(p.timeline.transfers.serial[t]).opcode == Opcode::dma_copy;
+      CHECK(moved[t] >= p.timeline.shape(t).bytes);
+      if (copies) CHECK(moved[t] == p.timeline.shape(t).bytes);
+    }
     for (std::size_t m = 0; m < metric_count; ++m) {
       const MetricInfo& info = all_metrics()[m];
       CAPTURE(info.name);

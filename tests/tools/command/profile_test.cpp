@@ -134,11 +134,11 @@ TEST_CASE("a faster part helps as far as a machine that has it") {
   // "If the DMA engines were twice as fast", asked of the profile and of a machine that is.
   write_small_transfers();
   const Json profile = profile_of("small.nca --machine trn1");
-  std::map<std::string, std::string> twice;
   const Outcome machine = ncemu_run("machine trn1 --json");
   REQUIRE(machine.code == 0);
   double r_peak = 0, c_core = 0, o_desc = 0, desc_min = 0, element = 0, hbm = 0;
-  for (const Json& p : Json::parse(machine.out)["parameters"]) {
+  const Json parameters = Json::parse(machine.out)["parameters"];
+  for (const Json& p : parameters) {
     const auto value = [&] {
       return p["value"].is_string() ? std::stod(p["value"].get<std::string>()) : p["value"].get<double>();
     };
