@@ -6,16 +6,12 @@
 #include "emu/machine_config.h"
 #include "emu/observe/checks.h"
 #include "tests/support/kernel.h"
+#include "tests/support/library.h"
 
 using namespace ncemu;
 using namespace ncemu::test;
 
 namespace {
-
-struct Case {
-  std::string kernel;
-  Params params;
-};
 
 RunResult run(const Program& program, Mode mode, CheckSet set, std::size_t& findings) {
   Checks checks(program, set);
@@ -32,27 +28,15 @@ RunResult run(const Program& program, Mode mode, CheckSet set, std::size_t& find
 }  // namespace
 
 TEST_CASE("checks change no tick and no instruction, and find nothing in the library without data") {
-  const std::vector<Case> cases = {
-      {"vector_add.nca", {{"R", "300"}, {"C", "1000"}, {"W", "500"}}},
-      {"softmax.nca", {{"R", "300"}, {"C", "200"}}},
-      {"fp8_gemm.nca", {{"M", "256"}, {"N", "512"}, {"K", "256"}}},
-      {"bf16_gemm.nca", {{"M", "256"}, {"N", "512"}, {"K", "256"}}},
-      {"fp32_gemm.nca", {{"M", "128"}, {"N", "512"}, {"K", "128"}}},
-      {"gemm_naive.nca", {}},
-      {"gemm_blocked.nca", {}},
-  };
-  for (const Case& c : cases) {
-    for (const std::string machine : {"trn1", "trn2"}) {
-      CAPTURE(c.kernel);
-      CAPTURE(machine);
-      const Program program = assemble_kernel(c.kernel, c.params, machine);
-      std::size_t none = 0, all = 0;
-      const RunResult without = run(program, Mode::timing_only, CheckSet::none(), none);
-      const RunResult with = run(program, Mode::timing_only, CheckSet::all(), all);
-      CHECK(without.status == RunStatus::finished);
-      CHECK(with.total == without.total);
-      CHECK(with.instructions == without.instructions);
-      CHECK(all == 0);
-    }
+  for (const LibraryKernel& kernel : small_library()) {
+    CAPTURE(kernel.file);
+    const Program program = assemble_kernel(kernel.file, kernel.params, kernel.machine);
+    std::size_t none = 0, all = 0;
+    const RunResult without = run(program, Mode::timing_only, CheckSet::none(), none);
+    const RunResult with = run(program, Mode::timing_only, CheckSet::all(), all);
+    CHECK(without.status == RunStatus::finished);
+    CHECK(with.total == without.total);
+    CHECK(with.instructions == without.instructions);
+    CHECK(all == 0);
   }
 }
