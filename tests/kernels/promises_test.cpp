@@ -5,7 +5,6 @@
 #include <cmath>
 #include <memory>
 #include <random>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "isa/codec.h"
 #include "isa/text.h"
 #include "tests/support/kernel.h"
+#include "tests/support/library.h"
 #include "tests/support/sequential.h"
 
 using namespace ncemu;
@@ -24,69 +24,13 @@ using namespace ncemu::test;
 
 namespace {
 
-struct Kernel {
-  std::string file;
-  Params params;
-};
-
-// Small, ragged sizes: every kernel has a short last tile.
-const std::vector<Kernel> kernels = {
-    {"fp8_gemm.nca", {{"M", "200"}, {"K", "300"}, {"N", "530"}}},
-    {"bf16_gemm.nca", {{"M", "130"}, {"K", "256"}, {"N", "520"}}},
-    {"fp32_gemm.nca", {{"M", "130"}, {"K", "200"}, {"N", "513"}}},
-    {"vector_add.nca", {{"R", "300"}, {"C", "130"}, {"W", "128"}}},
-    {"softmax.nca", {{"R", "700"}, {"C", "130"}}},
-    {"fp8_gemm.nca", {{"M", "520"}, {"K", "40"}, {"N", "520"}, {"SCALES", "row"}}},
-    {"fp8_double_row_gemm.nca", {{"M", "130"}, {"K", "390"}, {"N", "520"}}},
-    {"gemm_naive.nca", {{"M", "130"}, {"K", "130"}, {"N", "513"}}},
-    {"gemm_stationary.nca", {{"M", "130"}, {"K", "130"}, {"N", "513"}}},
-    {"gemm_buffered.nca", {{"M", "130"}, {"K", "140"}, {"N", "520"}}},
-    {"gemm_blocked.nca", {{"M", "130"}, {"K", "130"}, {"N", "513"}}},
-    {"flash_attention.nca", {{"H", "2"}, {"S", "200"}, {"D", "40"}, {"CAUSAL", "true"}}},
-    {"flash_attention.nca", {{"S", "2060"}, {"D", "8"}}},
-    {"paged_decode_attention.nca",
-     {{"B", "2"}, {"KVH", "2"}, {"H", "3"}, {"D", "24"}, {"MP", "130"}, {"NP", "12"}}},
-    {"gemv_decode.nca", {{"B", "3"}, {"K", "200"}, {"N", "600"}}},
-    {"quantize_rows.nca", {{"R", "200"}, {"C", "130"}}},
-    {"dequantize_rows.nca", {{"R", "200"}, {"C", "130"}, {"Q", "i8"}}},
-    {"rotary_embedding.nca", {{"S", "130"}, {"H", "2"}, {"D", "34"}}},
-    {"transpose_tensor.nca", {{"R", "130"}, {"C", "200"}}},
-    {"transpose_vector.nca", {{"R", "64"}, {"C", "320"}}},
-    {"transpose_dma.nca", {{"R", "40"}, {"C", "130"}}},
-    {"gelu_mlp.nca", {{"TOKENS", "70"}, {"D", "130"}, {"F", "140"}}},
-    {"swiglu_mlp.nca", {{"TOKENS", "70"}, {"D", "130"}, {"F", "140"}}},
-    {"moe_layer.nca", {{"TOKENS", "140"}, {"D", "40"}, {"F", "130"}, {"E", "3"}, {"CAPACITY", "70"}}},
-    {"softmax.nca", {{"R", "300"}, {"C", "130"}, {"W", "50"}}},
-    {"layer_norm.nca", {{"R", "300"}, {"C", "600"}}},
-    {"rms_norm.nca", {{"R", "300"}, {"C", "130"}}},
-    {"rms_norm_quantize.nca", {{"R", "300"}, {"C", "130"}}},
-    {"cross_entropy.nca", {{"R", "300"}, {"V", "130"}, {"W", "50"}}},
-    {"adamw.nca", {{"N", "10001"}, {"W", "64"}}},
-    {"silu.nca", {{"R", "300"}, {"C", "130"}, {"W", "50"}}},
-    {"max_pool.nca", {{"CH", "130"}, {"H", "9"}, {"W", "11"}}},
-    {"average_pool.nca", {{"CH", "130"}, {"H", "9"}, {"W", "11"}, {"K", "3"}}},
-    {"conv3x3.nca", {{"CI", "130"}, {"CO", "20"}, {"H", "9"}, {"W", "100"}}},
-    {"depthwise_conv1d.nca", {{"CH", "130"}, {"L", "100"}, {"W", "30"}}},
-    {"prefix_scan.nca", {{"R", "300"}, {"L", "130"}, {"W", "50"}}},
-    {"selective_scan.nca", {{"CH", "130"}, {"S", "3"}, {"L", "530"}}},
-    {"embedding_gather.nca", {{"N", "600"}, {"V", "40"}, {"D", "33"}}},
-    {"embedding_scatter_add.nca", {{"N", "300"}, {"V", "40"}, {"D", "530"}}},
-    {"top_k.nca", {{"R", "300"}, {"C", "130"}, {"K", "20"}}},
-    {"published/mamba_v1.nca", {{"STATES", "3"}, {"T", "65"}}},
-    {"published/mamba_v2.nca", {{"STATES", "3"}, {"T", "65"}}},
-    {"published/mamba_v3.nca", {{"STATES", "3"}, {"T", "65"}, {"TILE", "32"}}},
-    {"published/fused_attention.nca", {}},
-    {"published/rmsnorm_quant.nca", {{"C", "1100"}}},
-};
-// Kernels that need NeuronCore-v3.
-const std::set<std::string> from_v3 = {"fp8_double_row_gemm.nca"};
-
 // Each kernel runs on trn2 and on inf2 or trn1, by turns: those two share a core model.
 void for_each_kernel(auto&& check) {
+  const std::vector<LibraryKernel>& kernels = small_library();
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    const Kernel& kernel = kernels[i];
+    const LibraryKernel& kernel = kernels[i];
     for (const std::string machine : {i % 2 == 0 ? "inf2" : "trn1", "trn2"}) {
-      if (machine != "trn2" && from_v3.contains(kernel.file)) continue;
+      if (machine != "trn2" && kernel.machine == "trn2") continue;
       CAPTURE(kernel.file);
       CAPTURE(machine);
       check(kernel, machine);
@@ -144,7 +88,7 @@ std::vector<Word> words(const Program& program) {
 }  // namespace
 
 TEST_CASE("functional and timed runs leave the outputs of the text executed in sequence") {
-  for_each_kernel([](const Kernel& kernel, const std::string& machine) {
+  for_each_kernel([](const LibraryKernel& kernel, const std::string& machine) {
     const Program text = kernel_in_text_order(kernel.file, kernel.params, machine);
     State oracle(text);
     const auto bytes = inputs(text);
@@ -169,7 +113,7 @@ TEST_CASE("functional and timed runs leave the outputs of the text executed in s
 }
 
 TEST_CASE("no legal timing that was tried changes an output") {
-  for_each_kernel([](const Kernel& kernel, const std::string& machine) {
+  for_each_kernel([](const LibraryKernel& kernel, const std::string& machine) {
     const Program program = assemble_kernel(kernel.file, kernel.params, machine);
     const auto expected = run(program, Mode::functional).outputs;
     for (const std::uint64_t seed : {1U, 2U, 3U}) {
@@ -191,7 +135,7 @@ TEST_CASE("no legal timing that was tried changes an output") {
 }
 
 TEST_CASE("timed and timing-only runs agree to the tick, and a second run with the first") {
-  for_each_kernel([](const Kernel& kernel, const std::string& machine) {
+  for_each_kernel([](const LibraryKernel& kernel, const std::string& machine) {
     const Program program = assemble_kernel(kernel.file, kernel.params, machine);
     const KernelResult timed = run(program, Mode::timed);
     CHECK(timed.run.total > 0);
@@ -203,7 +147,7 @@ TEST_CASE("timed and timing-only runs agree to the tick, and a second run with t
 }
 
 TEST_CASE("timed and timing-only runs count the same") {
-  for_each_kernel([](const Kernel& kernel, const std::string& machine) {
+  for_each_kernel([](const LibraryKernel& kernel, const std::string& machine) {
     const Program program = assemble_kernel(kernel.file, kernel.params, machine);
     const Summary a = summarise(program, Mode::timed), b = summarise(program, Mode::timing_only);
     CHECK(a.instructions == b.instructions);
@@ -219,7 +163,7 @@ TEST_CASE("timed and timing-only runs count the same") {
 }
 
 TEST_CASE("busy, stalled and idle of every engine are the total, to the tick") {
-  for_each_kernel([](const Kernel& kernel, const std::string& machine) {
+  for_each_kernel([](const LibraryKernel& kernel, const std::string& machine) {
     const Summary s = summarise(assemble_kernel(kernel.file, kernel.params, machine), Mode::timing_only);
     for (const Engine e : all_engines) {
       CHECK(s.engine(e).busy + s.engine(e).stalled_in_all() + s.engine(e).idle == s.total);
@@ -232,7 +176,7 @@ TEST_CASE("busy, stalled and idle of every engine are the total, to the tick") {
 }
 
 TEST_CASE("a kernel disassembles to source of the same words, tensors and constants") {
-  for_each_kernel([](const Kernel& kernel, const std::string& machine) {
+  for_each_kernel([](const LibraryKernel& kernel, const std::string& machine) {
     const Program program = assemble_kernel(kernel.file, kernel.params, machine);
     const Assembly again = assemble_text(disassemble(program), "again.nca");
     REQUIRE_MESSAGE(again.ok(), again.diagnostics.text());
@@ -247,8 +191,8 @@ TEST_CASE("a kernel disassembles to source of the same words, tensors and consta
 }
 
 TEST_CASE("results are the same bits on every vector target of the host") {
-  const Program gemm = assemble_kernel(kernels[0].file, kernels[0].params, "trn1");
-  const Program softmax = assemble_kernel(kernels[4].file, kernels[4].params, "trn2");
+  const Program gemm = assemble_kernel("fp8_gemm.nca", {{"M", "200"}, {"K", "300"}, {"N", "530"}}, "trn1");
+  const Program softmax = assemble_kernel("softmax.nca", {{"R", "700"}, {"C", "130"}}, "trn2");
   restrict_vector_targets("scalar");
   const auto expected_gemm = run(gemm, Mode::functional).outputs;
   const auto expected_softmax = run(softmax, Mode::functional).outputs;

@@ -16,6 +16,8 @@ const std::vector<LibraryKernel>& small_library() {
       {"conv3x3.nca", {{"CI", "130"}, {"CO", "130"}, {"H", "7"}, {"W", "9"}}},
       {"vector_add.nca", {{"R", "1000"}, {"C", "700"}, {"W", "512"}}},
       {"softmax.nca", {{"R", "700"}, {"C", "130"}}},
+      {"softmax.nca", {{"R", "300"}, {"C", "130"}, {"W", "50"}}},
+      {"flash_attention.nca", {{"S", "2060"}, {"D", "8"}}},
       {"flash_attention.nca", {{"H", "2"}, {"S", "200"}, {"D", "40"}, {"CAUSAL", "true"}}},
       {"paged_decode_attention.nca",
        {{"B", "2"}, {"KVH", "2"}, {"H", "3"}, {"D", "24"}, {"MP", "130"}, {"NP", "12"}}},
