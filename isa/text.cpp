@@ -8,6 +8,8 @@
 #include <cmath>
 #include <set>
 
+#include "isa/comparison.h"
+
 namespace ncemu {
 namespace {
 
@@ -116,23 +118,10 @@ std::vector<FieldLine> field_lines(const Operands& operands, const Program& prog
   return lines;
 }
 
-std::string_view comparison_sign(Comparison condition) {
-  switch (condition) {
-    case Comparison::always: return "";
-    case Comparison::lt: return "<";
-    case Comparison::le: return "<=";
-    case Comparison::eq: return "==";
-    case Comparison::ne: return "!=";
-    case Comparison::ge: return ">=";
-    case Comparison::gt: return ">";
-  }
-  return "";
-}
-
 std::string print_wait(const Wait& wait) {
   const std::string value =
       wait.value_is_register ? fmt::format("r{}", wait.value) : fmt::format("{}", wait.value);
-  return fmt::format("wait S[{}] {} {}", wait.semaphore, comparison_sign(wait.condition), value);
+  return fmt::format("wait S[{}] {} {}", wait.semaphore, sign(wait.condition), value);
 }
 
 std::string update_text(const Update& u) {

@@ -7,6 +7,7 @@
 #include "emu/data/convert.h"
 #include "emu/data/exec.h"
 #include "emu/data/lane_values.h"
+#include "isa/comparison.h"
 #include "isa/fault.h"
 #include "isa/number.h"
 
@@ -54,19 +55,6 @@ AffineValues values_for(std::string_view mnemonic, const AffineDims& pattern, st
   return {pattern, offset, multiplier};
 }
 
-bool holds(std::int32_t value, Comparison cmp) {
-  switch (cmp) {
-    case Comparison::always: return true;
-    case Comparison::lt: return value < 0;
-    case Comparison::le: return value <= 0;
-    case Comparison::eq: return value == 0;
-    case Comparison::ne: return value != 0;
-    case Comparison::ge: return value >= 0;
-    case Comparison::gt: return value > 0;
-  }
-  return true;
-}
-
 }  // namespace
 
 void exec::iota(const Iota& f, Engine, State& state) {
@@ -104,7 +92,7 @@ void exec::affine_select(const AffineSelect& f, Engine, State& state) {
   for_each_block(dst.lanes(), dst.elements(), block_limit(dst, src), [&](const Block& block) {
     pattern.read(block, values.data());
     const auto selects = [&](std::size_t i) {
-      return holds(static_cast<std::int32_t>(values.values[i]), f.cmp);
+      return holds(f.cmp, static_cast<std::int32_t>(values.values[i]), 0);
     };
     if (bits) {
       src.read(block, raw.data());

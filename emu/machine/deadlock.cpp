@@ -4,6 +4,7 @@
 
 #include "emu/machine/semaphores.h"
 #include "isa/address_window.h"
+#include "isa/comparison.h"
 #include "isa/fault.h"
 
 namespace ncemu {
@@ -80,19 +81,6 @@ std::string signallers(const Program& program, std::span<const Standing> standin
   }
   if (!others.empty()) return "could be signalled by " + others;
   return own ? "only its own later instructions could signal it" : "no remaining instruction signals it";
-}
-
-std::string_view sign(Comparison condition) {
-  switch (condition) {
-    case Comparison::always: return "";
-    case Comparison::lt: return "<";
-    case Comparison::le: return "<=";
-    case Comparison::eq: return "==";
-    case Comparison::ne: return "!=";
-    case Comparison::ge: return ">=";
-    case Comparison::gt: return ">";
-  }
-  return "";
 }
 
 std::string shortage(const Standing& s) {

@@ -4,19 +4,6 @@
 
 namespace ncemu {
 
-bool holds(Comparison condition, std::int64_t a, std::int64_t b) {
-  switch (condition) {
-    case Comparison::always: return true;
-    case Comparison::lt: return a < b;
-    case Comparison::le: return a <= b;
-    case Comparison::eq: return a == b;
-    case Comparison::ne: return a != b;
-    case Comparison::ge: return a >= b;
-    case Comparison::gt: return a > b;
-  }
-  return false;
-}
-
 std::string describe_semaphore(const Program& program, std::uint8_t semaphore) {
   for (const NamedSemaphore& named : program.semaphores) {
     if (named.number == semaphore) return fmt::format("S[{}] ({})", semaphore, named.name);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "emu/timing/ticks.h"
+#include "isa/comparison.h"
 #include "isa/program.h"
 
 namespace ncemu {
@@ -19,9 +20,6 @@ struct Signaller {
   bool transfer = false;
   std::uint64_t serial = 0;  // dynamic number of the instruction
 };
-
-// a `condition` b; `always` holds.
-bool holds(Comparison condition, std::int64_t a, std::int64_t b);
 
 // "S[5] (ready)" where the program names it, else "S[5]".
 std::string describe_semaphore(const Program& program, std::uint8_t semaphore);

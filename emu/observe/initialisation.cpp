@@ -6,6 +6,7 @@
 
 #include "emu/observe/operands.h"
 #include "isa/address_window.h"
+#include "isa/comparison.h"
 
 namespace ncemu {
 namespace {
@@ -47,19 +48,6 @@ std::string describe_element(const Program& program, const HbmPattern& pattern, 
   return describe_byte(program, pattern.tensor, byte_of(pattern, number));
 }
 
-bool keeps(Comparison comparison, std::int64_t value) {
-  switch (comparison) {
-    case Comparison::always: return true;
-    case Comparison::lt: return value < 0;
-    case Comparison::le: return value <= 0;
-    case Comparison::eq: return value == 0;
-    case Comparison::ne: return value != 0;
-    case Comparison::ge: return value >= 0;
-    case Comparison::gt: return value > 0;
-  }
-  return true;
-}
-
 // The elements that affine_select fills are not read.
 void leave_out_filled(const AffineSelect& select, std::vector<Origin>& origins) {
   const std::int64_t elements = select.src.elements();
@@ -71,7 +59,7 @@ void leave_out_filled(const AffineSelect& select, std::vector<Origin>& origins) 
       value += rest % d.count * d.step;
       rest /= d.count;
     }
-    if (!keeps(select.cmp, value)) origins[i] = sound;
+    if (!holds(select.cmp, value, 0)) origins[i] = sound;
   }
 }
 
