@@ -1,3 +1,12 @@
+# The reader of traces knows the published definitions, compiled here, and nothing of those that ncemu writes with.
+protobuf_generate_cpp(published_sources published_headers ${CMAKE_CURRENT_SOURCE_DIR}/tools/trace/published.proto)
+add_library(ncemu_published_trace STATIC ${published_sources} ${published_headers})
+target_include_directories(ncemu_published_trace SYSTEM PUBLIC ${CMAKE_CURRENT_BINARY_DIR})
+target_link_libraries(ncemu_published_trace PUBLIC protobuf::libprotobuf)
+add_library(ncemu_trace_reader STATIC tools/trace/trace_reader.cpp)
+target_include_directories(ncemu_trace_reader PUBLIC ${PROJECT_SOURCE_DIR})
+target_link_libraries(ncemu_trace_reader PRIVATE ncemu_options ncemu_published_trace fmt::fmt ZLIB::ZLIB)
+
 # What the tests of tools/ need beside the rooms: the files library, the verbs, the command itself.
 foreach(source ${test_sources})
   if(source MATCHES "^tools/")
@@ -9,6 +18,7 @@ foreach(source ${test_sources})
     add_dependencies(${name} ncemu)
   endif()
 endforeach()
+target_link_libraries(tools_trace_perfetto_test PRIVATE ncemu_trace_reader)
 
 # Sanitizer flags of the libraries must reach the example, which knows nothing of our options.
 if(NCEMU_SANITIZE)

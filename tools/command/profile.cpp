@@ -12,6 +12,7 @@
 #include "tools/command/run_request.h"
 #include "tools/command/verbs.h"
 #include "tools/files/file.h"
+#include "tools/trace/perfetto.h"
 
 namespace ncemu::command {
 namespace {
@@ -26,6 +27,8 @@ Options profile_options() {
   options.group("Output")
       .optional_value("json", "FILE", "-",
                       "the profile as JSON, to FILE (write --json=FILE) or to standard output")
+      .value("perfetto", "FILE",
+             "the run as a trace for the Perfetto viewer and programs that read its format")
       .flag("schema", "prints the JSON Schema of --json and does nothing else")
       .value("windows", "N", "bounds for N equal parts of the time (default 1)");
   options.add_note(
@@ -75,7 +78,8 @@ int profile(const Arguments& arguments) {
   const std::size_t windows = window_count(options);
   const std::string json = options.text("json");
   const std::string sarif_file = options.text("sarif");
-  for (const std::string& path : {json, sarif_file}) check_report_path(path, source, request);
+  const std::string perfetto = options.text("perfetto");
+  for (const std::string& path : {json, sarif_file, perfetto}) check_report_path(path, source, request);
   source.progress = time_limit(source.path, request);
   const Kernel kernel = load_kernel(source);
 
@@ -92,6 +96,7 @@ int profile(const Arguments& arguments) {
     std::fputs(profile_text(report, wants_colour()).c_str(), stdout);
     if (!json.empty()) write_file(json, profile_json(report));
   }
+  if (!perfetto.empty()) write_file(perfetto, perfetto_trace(source.path, model));
   write_sarif(sarif_file, run.checks);
   std::fflush(stdout);
   return report_outcome(source, run, json == "-");
