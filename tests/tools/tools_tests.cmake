@@ -12,7 +12,8 @@ foreach(source ${test_sources})
   if(source MATCHES "^tools/")
     string(REPLACE "/" "_" name ${source})
     string(REPLACE ".cpp" "" name ${name})
-    target_link_libraries(${name} PRIVATE ncemu_files ncemu_command ncemu_trace nlohmann_json::nlohmann_json)
+    target_link_libraries(${name} PRIVATE ncemu_files ncemu_command ncemu_trace nlohmann_json::nlohmann_json
+                                                ZLIB::ZLIB)
     target_compile_definitions(${name} PRIVATE NCEMU_COMMAND="$<TARGET_FILE:ncemu>"
                                                NCEMU_TEST_DIR="${CMAKE_CURRENT_BINARY_DIR}/${name}_files")
     add_dependencies(${name} ncemu)
