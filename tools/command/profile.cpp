@@ -29,6 +29,7 @@ Options profile_options() {
                       "the profile as JSON, to FILE (write --json=FILE) or to standard output")
       .value("perfetto", "FILE",
              "the run as a trace for the Perfetto viewer and programs that read its format")
+      .value("html", "FILE", "the report as one HTML file, with an interactive timeline")
       .flag("schema", "prints the JSON Schema of --json and does nothing else")
       .value("windows", "N", "bounds for N equal parts of the time (default 1)");
   options.add_note(
@@ -77,9 +78,10 @@ int profile(const Arguments& arguments) {
   choose_mode(options, request);
   const std::size_t windows = window_count(options);
   const std::string json = options.text("json");
+  const std::string html = options.text("html");
   const std::string sarif_file = options.text("sarif");
   const std::string perfetto = options.text("perfetto");
-  for (const std::string& path : {json, sarif_file, perfetto}) check_report_path(path, source, request);
+  for (const std::string& path : {json, html, perfetto, sarif_file}) check_report_path(path, source, request);
   source.progress = time_limit(source.path, request);
   const Kernel kernel = load_kernel(source);
 
@@ -97,6 +99,7 @@ int profile(const Arguments& arguments) {
     if (!json.empty()) write_file(json, profile_json(report));
   }
   if (!perfetto.empty()) write_file(perfetto, perfetto_trace(source.path, model));
+  if (!html.empty()) write_file(html, profile_html(report));
   write_sarif(sarif_file, run.checks);
   std::fflush(stdout);
   return report_outcome(source, run, json == "-");

@@ -33,6 +33,8 @@ ProfileReport make_report(ReportHead head, const Kernel& kernel, const RunReport
 
 std::string profile_text(const ProfileReport& report, bool colour);
 std::string profile_json(const ProfileReport& report);
+// The page of tools/report with this run in it.
+std::string profile_html(const ProfileReport& report);
 // The JSON Schema that profile_json() follows.
 std::string profile_schema();
 

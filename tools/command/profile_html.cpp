@@ -1,0 +1,23 @@
+// A profile as one HTML file: the JSON for what it says of the whole run, columns for what it does not.
+
+#include "isa/asm/source.h"
+#include "isa/fault.h"
+#include "tools/command/profile.h"
+#include "tools/trace/page.h"
+
+namespace ncemu::command {
+
+std::string profile_html(const ProfileReport& report) {
+  std::vector<std::string> sources;
+  for (const std::string& file : report.profile.program->files) {
+    std::string& text = sources.emplace_back();
+    try {
+      text = language::read_text_file(file);
+    } catch (const Fault&) {
+      continue;  // a container may have come without its sources
+    }
+  }
+  return html_page(profile_json(report), trace_data(report.profile, sources));
+}
+
+}  // namespace ncemu::command
