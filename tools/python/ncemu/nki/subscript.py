@@ -1,0 +1,220 @@
+"""Subscripts: integers, slices, nl.ds, index objects and tiles of indices become access patterns."""
+
+from ncemu.nki.errors import NkiError
+from ncemu.nki.index import DynamicSlice, Index, broadcast_shapes
+from ncemu.nki.tensor import Tensor
+
+
+def subscript(t, key):
+    if key is Ellipsis:
+        return t
+    if not isinstance(key, tuple):
+        key = (key,)
+    if Ellipsis in [k for k in key if k is Ellipsis]:
+        at = next(i for i, k in enumerate(key) if k is Ellipsis)
+        missing = len(t.dims) - (len(key) - 1 - sum(k is None for k in key))
+        key = key[:at] + (slice(None),) * missing + key[at + 1:]
+    advanced = indirect = False
+    for k in key:
+        kind = type(k)
+        if kind is Index:
+            advanced = True
+        elif kind is Tensor:
+            indirect = True
+    if len([k for k in key if k is not None]) > len(t.dims):
+        raise NkiError("err_index_rank", f"{t.describe()} has {len(t.dims)} dimensions, {len(key)} subscripts are given")
+    if indirect:
+        return _indirect(t, key)
+    if advanced:
+        return _advanced(t, key)
+    return _basic(t, key)
+
+
+def _basic(t, key):
+    dims, out, outside = t.dims, [], None
+    part, offset, pdim, register = t.part, t.offset, t.pdim, t.register
+    new_pdim = pdim
+    axis = 0
+    for k in key:
+        if k is None:
+            out.append((0, 1))
+            continue
+        step, n = dims[axis]
+        if isinstance(k, slice):
+            start, stop, by = k.start, k.stop, k.step
+            if start is None and stop is None and by is None:
+                if axis == pdim:
+                    new_pdim = len(out)
+                out.append((step, n))
+                axis += 1
+                continue
+            by = 1 if by is None else int(by)
+            start = 0 if start is None else int(start)
+            stop = n if stop is None else int(stop)
+            if start < 0:
+                start += n
+            if stop < 0:
+                stop += n
+            count = -(-(stop - start) // by)
+            if by <= 0 or count <= 0:
+                raise NkiError("err_empty_slice",
+                               f"slice {start}:{stop}:{by} of dimension {axis} of {t.describe()} is empty")
+        elif type(k) is DynamicSlice:
+            start, count, by = k.start, k.size, 1
+            if _is_register(start):
+                register = _moved(t, register, start, step, axis)
+                start = 0
+            else:
+                start = int(start)
+        elif _is_register(k):
+            register = _moved(t, register, k, step, axis)
+            axis += 1
+            continue
+        else:
+            k = int(k)
+            if k < 0:
+                k += n
+            if not 0 <= k < n:
+                outside = (outside or []) + [(k, None, n, axis, None)]
+            if axis == pdim:
+                new_pdim = len(out)
+                part += k
+                out.append((step, 1))
+            else:
+                offset += k * step
+            axis += 1
+            continue
+        if start < 0 or start + (count - 1) * by >= n:
+            outside = (outside or []) + [(start, by, n, axis, len(out))]
+        if axis == pdim:
+            new_pdim = len(out)
+            part += start * step
+        else:
+            offset += start * step
+        out.append((step * by, count))
+        axis += 1
+    while axis < len(dims):
+        if axis == pdim:
+            new_pdim = len(out)
+        out.append(dims[axis])
+        axis += 1
+    if pdim is not None and len(out) == 1:
+        out.append((0, 1))
+    if outside is not None:
+        rank = len(out)
+        outside = [(const, tuple([by if d == at else 0 for d in range(rank)]), n, of)
+                   for const, by, n, of, at in outside]
+    if t.outside is not None:
+        t.settled()
+    rows = t.rows
+    return Tensor(t.storage, part, offset, tuple(out), new_pdim, t.dtype_, outside, rows, register)
+
+
+def _is_register(k):
+    return hasattr(k, "register_number")
+
+
+def _moved(t, register, k, step, axis):
+    if register is not None:
+        raise NkiError("err_unsupported_index", f"{t.describe()}: a register can choose only one index")
+    if axis == t.pdim:
+        raise NkiError("err_unsupported_index", f"{t.describe()}: a register cannot choose the partition")
+    return (k, step)
+
+
+def _grid(t, key):
+    shape = ()
+    for k in key:
+        if isinstance(k, Index):
+            if len(k.shape) == 1:
+                raise NkiError("err_1d_arange_not_supported",
+                               f"indexing tensor '{t.storage.name}' with 1d arange is not supported: write "
+                               f"nl.arange(...)[:, None]")
+            shape = broadcast_shapes(shape, k.shape) if shape else k.shape
+        elif isinstance(k, (slice, DynamicSlice)) or k is None:
+            raise NkiError("err_unsupported_mixing_basic_advanced_tensor_indexing",
+                           f"'{t.storage.name}': mixing basic and advanced indexing is not supported")
+    return shape
+
+
+def _advanced(t, key):
+    if len(key) < len(t.dims):
+        raise NkiError("err_unsupported_mixing_basic_advanced_tensor_indexing",
+                       f"'{t.storage.name}' has {len(t.dims)} dimensions, {len(key)} index objects are given")
+    t.settled()
+    grid = _grid(t, key)
+    rank = len(grid)
+    steps, offset, part, outside = [0] * rank, t.offset, t.part, None
+    psteps = None
+    for axis, k in enumerate(key):
+        step, n = t.dims[axis]
+        if isinstance(k, Index):
+            const = k.const
+            coefs = k.coefs if len(k.coefs) == rank else k.widen(rank)
+            lo = hi = const
+            for d in range(rank):
+                c = coefs[d]
+                if c:
+                    if c > 0:
+                        hi += c * (grid[d] - 1)
+                    else:
+                        lo += c * (grid[d] - 1)
+                    if axis != t.pdim:
+                        steps[d] += c * step
+            if axis == t.pdim:
+                psteps = coefs
+            if lo < 0 or hi >= n:
+                outside = (outside or []) + [(const, coefs, n, axis)]
+        else:
+            const = int(k)
+            if const < 0:
+                const += n
+            if not 0 <= const < n:
+                outside = (outside or []) + [(const, (0,) * rank, n, axis)]
+        if axis == t.pdim:
+            part += const * step
+        else:
+            offset += const * step
+    if t.pdim is None:
+        dims = tuple(zip(steps, grid))
+        return Tensor(t.storage, 0, offset, dims, None, t.dtype_, outside, None, t.register)
+    if psteps is not None and any(psteps[1:]):
+        raise NkiError("err_failed_to_infer_tile_from_local_tensor",
+                       f"'{t.storage.name}': the partition must vary along the first axis of the index objects alone")
+    pstep = psteps[0] if psteps is not None else 0
+    if steps[0] and grid[0] > 1:
+        raise NkiError("err_failed_to_infer_tile_from_local_tensor",
+                       f"'{t.storage.name}': along the first axis of the index objects only the partition may vary")
+    if grid[0] == 1:
+        pstep = 1
+    dims = ((pstep, grid[0]), *zip(steps[1:], grid[1:]))
+    return Tensor(t.storage, part, offset, dims, 0, t.dtype_, outside, None, t.register)
+
+
+def _indirect(t, key):
+    """Rows chosen by a tile [P, 1] of indices: in HBM, along one dimension."""
+    t.settled()
+    if t.pdim is not None:
+        raise NkiError("err_copy_dynamic_indirect_indices_not_natively_supported",
+                       f"'{t.storage.name}' is on chip: a tile of indices chooses rows of a tensor in HBM")
+    where = [i for i, k in enumerate(key) if isinstance(k, Tensor)]
+    if len(where) != 1:
+        raise NkiError("err_unsupported_index", f"'{t.storage.name}': one dimension can be chosen by a tile")
+    at = where[0]
+    tile = key[at]
+    if tile.size != tile.dims[0][1]:
+        raise NkiError("err_indirect_indices_free_dim",
+                       f"'{t.storage.name}': the indices {tile.describe()} must be [P, 1], one per partition")
+    count = tile.dims[0][1]
+    rest = [0 if i == at else k for i, k in enumerate(key)]
+    step, n = t.dims[at]
+    if any(isinstance(k, Index) for k in rest):
+        view = _advanced(t, tuple(rest))
+        if view.dims[0][1] not in (1, count) or (view.dims[0][1] > 1 and view.dims[0][0]):
+            raise NkiError("err_indirect_indices_free_dim",
+                           f"'{t.storage.name}': beside a tile of indices the other dimensions vary along the free axes")
+        dims = ((step, count), *view.dims[1:])
+    else:
+        view = _basic(t, tuple(rest))
+        dims = ((step, count), *view.dims)
+    return Tensor(t.storage, 0, view.offset, dims, None, t.dtype_, None, (tile, step, n), t.register)

@@ -1,0 +1,1 @@
+"""The import name of the generation of the interface that returns results; see ncemu.nki."""
