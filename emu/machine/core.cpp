@@ -83,15 +83,16 @@ void Core::loop() {
     if (update) next = updates_.next();
     // What the DMA engines do was decided when their transfers were triggered, so it is the oldest at its
     // tick.
-    const std::optional<Ticks> dma = dma_.next_time();
-    const bool dma_next = dma && *dma <= next.at;
-    if (!dma_next && next.at == never) break;
+    const Ticks dma = dma_.next_time();
+    if (dma == never && next.at == never) break;
 
-    now_ = dma_next ? *dma : next.at;
+    if (dma <= next.at) {
+      take_dma_events(next.at);
+      continue;
+    }
+    now_ = next.at;
     if (out_of_budget()) return;
-    if (dma_next) {
-      take_dma_event();
-    } else if (update) {
+    if (update) {
       fire(updates_.pop());
     } else {
       // The wait must hold at the start itself, not only when it was first seen.
@@ -130,20 +131,25 @@ void Core::fire(const PendingUpdate& update) {
   }
 }
 
-void Core::take_dma_event() {
-  const std::optional<DmaService::Event> event = dma_.pop();
-  if (!event) return;
-  last_end_ = std::max(last_end_, event->end);
-  for (Observer* observer : observers_) observer->on_dma(*event);
-  if (event->kind != DmaService::Event::Kind::engine_done) return;
-  const Transfer transfer = dma_.transfer(event->transfer);
-  fault_at(transfer.by.engine, transfer.index);
-  if (transfer.update.present()) {
-    change(UpdateOperation::sem_add_imm, transfer.update.semaphore, increment_per_engine(transfer.update),
-           transfer.by);
-  }
-  if (dma_.engine_done(event->transfer)) {
-    for (Observer* observer : observers_) observer->on_transfer_done(event->transfer, now_);
+void Core::take_dma_events(Ticks last) {
+  for (Ticks at = dma_.next_time(); at <= last && at != never; at = dma_.next_time()) {
+    now_ = at;
+    if (out_of_budget()) return;
+    const std::optional<DmaService::Event> event = dma_.pop();
+    if (!event) continue;
+    last_end_ = std::max(last_end_, event->end);
+    for (Observer* observer : observers_) observer->on_dma(*event);
+    if (event->kind != DmaService::Event::Kind::engine_done) continue;
+    const Transfer transfer = dma_.transfer(event->transfer);
+    fault_at(transfer.by.engine, transfer.index);
+    if (transfer.update.present()) {
+      change(UpdateOperation::sem_add_imm, transfer.update.semaphore, increment_per_engine(transfer.update),
+             transfer.by);
+    }
+    if (dma_.engine_done(event->transfer)) {
+      for (Observer* observer : observers_) observer->on_transfer_done(event->transfer, now_);
+    }
+    return;  // an engine may have been woken
   }
 }
 

@@ -34,7 +34,7 @@ class Core {
   void loop();
   bool out_of_budget();
   void fire(const PendingUpdate& update);
-  void take_dma_event();
+  void take_dma_events(Ticks last);  // up to the first that may wake an engine
   void change(UpdateOperation operation, std::uint8_t semaphore, std::uint32_t value, const Signaller& by);
   void stop(RunStatus status, std::string message);
   std::string describe_fault(const Fault& fault) const;
@@ -74,8 +74,8 @@ class Core {
   static std::uint8_t bit(Engine e) { return EngineSet(e).bits(); }
   // Descriptors of the software mode are made by a program on gpsimd, which its data path runs like any
   // other.
-  static bool occupies_pipeline(const Instruction& instruction) {
-    return info(instruction.opcode).is_dma() && route(instruction.operands).mode == DgeMode::software;
+  static bool occupies_pipeline(const Prepared& prepared) {
+    return prepared.kind == Prepared::Kind::transfer && prepared.mode == DgeMode::software;
   }
   Ticks wake_up(Engine waiter, Engine producer) const {
     return wake_up_[static_cast<std::size_t>(waiter)][static_cast<std::size_t>(producer)];

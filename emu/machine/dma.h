@@ -55,7 +55,7 @@ class DmaUnit {
   // How long the generator is.
   Ticks generation(DgeMode mode, std::uint32_t described) const;
 
-  std::optional<Ticks> next_time() const { return service_.next_time(); }
+  Ticks next_time() const { return service_.next_time(); }
   std::optional<DmaService::Event> pop() { return service_.pop(); }
   // The transfer of an event.
   const Transfer& transfer(DmaService::TransferId id) const;

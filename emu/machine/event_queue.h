@@ -6,15 +6,12 @@
 #include <algorithm>
 #include <compare>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "emu/timing/ticks.h"
 #include "isa/instruction.h"
 
 namespace ncemu {
-
-inline constexpr Ticks never = std::numeric_limits<Ticks>::max();
 
 // When something happens, among everything else that does.
 struct Moment {

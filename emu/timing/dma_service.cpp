@@ -6,6 +6,7 @@
 #include <queue>
 #include <utility>
 
+#include "emu/timing/dma_moments.h"
 #include "isa/fault.h"
 
 namespace ncemu {
@@ -44,13 +45,27 @@ bool generation_blocks_issuer(DgeMode mode) {
 
 namespace {
 
+using namespace dma;
+
 constexpr std::size_t queue_count = 16;  // of one DMA engine (datasheet 7.1)
+
+struct Transfer {
+  std::shared_ptr<const TransferWork> work;
+  Ticks submitted = 0;
+  Ticks tail = 0;
+  std::uint8_t queue = 0;
+  std::uint8_t open = dma_engine_count;  // engines whose increment is not visible yet
+  int hbm_accesses = 0;                  // 2 when it reads and writes HBM
+  bool stores = false;                   // writes HBM and does not read it
+};
 
 // A transfer's part on one engine, and how far it has come.
 struct Job {
-  DmaService::TransferId transfer = 0;
+  DmaService::TransferId id = 0;
+  const Transfer* transfer = nullptr;
   std::uint32_t run = 0;         // index in the engine's DescriptorRuns
   std::int64_t descriptors = 0;  // of that run, already served
+  std::int64_t in_packet = 0;    // descriptors of that run in a full packet
 };
 
 // First in, first out; keeps its memory.
@@ -88,33 +103,18 @@ struct DmaEngine {
   bool elements = false;    // each descriptor is less than an access to HBM, on both sides
   double posted_bytes = 0;  // written and not yet in HBM, at the time below
   Ticks idle_since = 0;     // the end of the last packet or semaphore write
-  double rate = 1;          // share of the rate of a copy
+  TransferKind kind = TransferKind::copy;
 };
 
-struct Transfer {
-  std::shared_ptr<const TransferWork> work;
-  Ticks submitted = 0;
-  Ticks tail = 0;
-  std::uint8_t queue = 0;
-  std::uint8_t open = dma_engine_count;  // engines whose increment is not visible yet
-  int hbm_accesses = 0;                  // 2 when it reads and writes HBM
-  bool stores = false;                   // writes HBM and does not read it
-};
-
-enum class Step : std::uint8_t { packet_end, done, free, arrival };
-
-struct Entry {
-  Ticks time = 0;
-  std::uint8_t engine = 0;
-  Step step = Step::arrival;
-  DmaService::TransferId transfer = 0;
-  // Later entries sink in the heap.
-  friend bool operator<(const Entry& a, const Entry& b) {
-    if (a.time != b.time) return a.time > b.time;
-    if (a.engine != b.engine) return a.engine > b.engine;
-    if (a.step != b.step) return a.step > b.step;
-    return a.transfer > b.transfer;
-  }
+// What decides how long a packet takes; equal ones follow one another in thousands.
+struct PacketTimes {
+  struct Known {
+    std::uint64_t packet = ~std::uint64_t{0};
+    Ticks time = 0;
+  };
+  static constexpr std::size_t size = 256;
+  std::array<Known, size> known{};
+  Known& at(std::uint64_t packet) { return known[packet * 0x9E37'79B9'7F4A'7C15U >> 56U]; }
 };
 
 }  // namespace
@@ -150,40 +150,57 @@ struct DmaService::Impl {
     made.work = std::move(work);
     made.submitted = t;
     made.queue = queue;
-    heap.push({t, 0, Step::arrival, id});
+    push(t, 0, Step::arrival, id);
     return id;
   }
 
-  std::optional<Event> pop() {
-    ensure(!heap.empty(), "an idle DMA service has no events");
-    const Entry entry = heap.top();
-    heap.pop();
-    now = entry.time;
-    std::optional<Event> event;
-    switch (entry.step) {
-      case Step::arrival: arrive(entry); break;
-      case Step::packet_end: event = end_packet(entry); break;
-      case Step::done: event = finish(entry); break;
-      case Step::free:
-        engines[entry.engine].occupied = false;
-        engines[entry.engine].idle_since = now;
-        consider(entry.engine);
-        break;
-    }
-    // Engines start together after everything of this tick has arrived: each counts the others.
-    if (to_start != 0 && (heap.empty() || heap.top().time > now)) start_engines();
-    return event;
+  void push(Ticks time, std::uint8_t engine, Step step, TransferId id) {
+    heap.push({moment(time, engine, step), id});
   }
 
-  void arrive(const Entry& entry) {
-    const Transfer& arriving = transfer(entry.transfer);
-    for (std::uint8_t e = entry.engine; e < dma_engine_count; ++e) {
+  Moment next() const { return std::min(busy.first(), heap.empty() ? no_moment : heap.top().moment); }
+
+  void pop(std::optional<Event>& event) {
+    const Moment first = next();
+    ensure(first != no_moment, "an idle DMA service has no events");
+    now = time_of(first);
+    const std::uint8_t e = engine_of(first);
+    switch (step_of(first)) {
+      case Step::packet_end:
+        busy.set(e, no_moment);
+        end_packet(e, event.emplace());
+        break;
+      case Step::free:
+        busy.set(e, no_moment);
+        engines[e].occupied = false;
+        engines[e].idle_since = now;
+        consider(e);
+        break;
+      case Step::done: finish(e, take(), event.emplace()); break;
+      case Step::arrival: arrive(e, take()); break;
+    }
+    // Engines start together after everything of this tick has arrived: each counts the others.
+    if (to_start != 0) {
+      const Moment following = next();
+      if (following == no_moment || time_of(following) > now) start_engines();
+    }
+  }
+
+  TransferId take() {
+    const TransferId id = heap.top().transfer;
+    heap.pop();
+    return id;
+  }
+
+  void arrive(std::uint8_t engine, TransferId id) {
+    const Transfer& arriving = transfer(id);
+    for (std::uint8_t e = engine; e < dma_engine_count; ++e) {
       const Ticks at = arriving.submitted + stagger[e];
       if (at > now) {
-        heap.push({at, e, Step::arrival, entry.transfer});
+        push(at, e, Step::arrival, id);
         return;
       }
-      engines[e].queues[arriving.queue].push({.transfer = entry.transfer});
+      engines[e].queues[arriving.queue].push({.id = id, .transfer = &arriving});
       engines[e].waiting = static_cast<std::uint16_t>(engines[e].waiting | 1U << arriving.queue);
       consider(e);
     }
@@ -194,8 +211,8 @@ struct DmaService::Impl {
       to_start = static_cast<std::uint16_t>(to_start | 1U << e);
   }
 
-  const std::vector<DescriptorRuns>& runs_of(const Job& job, std::uint8_t e) {
-    return transfer(job.transfer).work->engines[e];
+  static const std::vector<DescriptorRuns>& runs_of(const Job& job, std::uint8_t e) {
+    return job.transfer->work->engines[e];
   }
 
   void start_engines() {
@@ -205,7 +222,7 @@ struct DmaService::Impl {
       choose(static_cast<std::uint8_t>(std::countr_zero(mask)));
     for (unsigned mask = starting; mask != 0; mask &= mask - 1) {
       const auto e = static_cast<std::uint8_t>(std::countr_zero(mask));
-      if (engines[e].descriptors > 0) heap.push({now + packet_time(engines[e]), e, Step::packet_end, 0});
+      if (engines[e].descriptors > 0) busy.set(e, moment(now + packet_time(engines[e]), e, Step::packet_end));
     }
   }
 
@@ -226,22 +243,23 @@ struct DmaService::Impl {
         static_cast<std::uint8_t>((turn + static_cast<unsigned>(std::countr_zero(rotated))) % queue_count);
     engine.occupied = true;
     engine.descriptors = 0;
-    const Job& job = engine.queues[engine.queue].front();
+    Job& job = engine.queues[engine.queue].front();
     const std::vector<DescriptorRuns>& runs = runs_of(job, e);
     if (job.run == runs.size()) {
       end_job(e, 0);
       return;
     }
     const DescriptorRuns& run = runs[job.run];
-    const std::int64_t in_packet =
-        std::clamp<std::int64_t>(config.packet_bytes / run.bytes, 1, config.packet_descriptors);
-    engine.descriptors = std::min(in_packet, run.count - job.descriptors);
+    if (job.descriptors == 0) {
+      job.in_packet = std::clamp<std::int64_t>(config.packet_bytes / run.bytes, 1, config.packet_descriptors);
+    }
+    engine.descriptors = std::min(job.in_packet, run.count - job.descriptors);
     engine.bytes = engine.descriptors * run.bytes;
     engine.begin = now;
-    engine.hbm_accesses = transfer(job.transfer).hbm_accesses;
-    engine.rate = rate_share(transfer(job.transfer).work->kind);
+    engine.hbm_accesses = job.transfer->hbm_accesses;
+    engine.kind = job.transfer->work->kind;
     engine.elements = engine.hbm_accesses == 2 && run.bytes < element_bytes;
-    engine.posted = transfer(job.transfer).stores && post(engine);
+    engine.posted = job.transfer->stores && post(engine);
     if (engine.posted) return;
     ++moving;
     hbm_accesses += engine.hbm_accesses;
@@ -267,11 +285,27 @@ struct DmaService::Impl {
     return 1;
   }
 
+  Ticks packet_time(const DmaEngine& engine) {
+    constexpr std::int64_t most_bytes = std::int64_t{1} << 32, most_descriptors = 1 << 16;
+    if (engine.bytes >= most_bytes || engine.descriptors >= most_descriptors) return work_out_time(engine);
+    // 32 bits, 16, 5, 6, 2, 1 and 1.
+    std::uint64_t packet = static_cast<std::uint64_t>(engine.bytes);
+    packet = packet << 16U | static_cast<std::uint64_t>(engine.descriptors);
+    packet = packet << 5U | static_cast<unsigned>(moving);
+    packet = packet << 6U | static_cast<unsigned>(hbm_accesses);
+    packet = packet << 2U | static_cast<unsigned>(engine.kind);
+    packet = packet << 1U | (engine.posted ? 1U : 0U);
+    packet = packet << 1U | (engine.elements ? 1U : 0U);
+    PacketTimes::Known& known = times.at(packet);
+    if (known.packet != packet) known = {packet, work_out_time(engine)};
+    return known.time;
+  }
+
   // Datasheet 7.5: t_desc = O_DESC + bytes / R_ENG(n), with the HBM budget as a factor on the rate.
-  Ticks packet_time(const DmaEngine& engine) const {
+  Ticks work_out_time(const DmaEngine& engine) const {
     double rate = config.r_peak;
     if (!engine.posted) rate = std::min(rate, config.c_core / moving);
-    rate *= engine.rate;
+    rate *= rate_share(engine.kind);
     if (!engine.posted && engine.hbm_accesses > 0) rate = std::min(rate, hbm_bytes_per_ns / hbm_accesses);
     const double count = static_cast<double>(engine.descriptors);
     const double one_ns = engine.elements ? config.element_ns : config.desc_min_ns;
@@ -280,57 +314,54 @@ struct DmaService::Impl {
                                                count * config.o_desc_ns));
   }
 
-  Event end_packet(const Entry& entry) {
-    DmaEngine& engine = engines[entry.engine];
+  void end_packet(std::uint8_t e, Event& event) {
+    DmaEngine& engine = engines[e];
     if (!engine.posted) {
       --moving;
       hbm_accesses -= engine.hbm_accesses;
     }
     Job& job = engine.queues[engine.queue].front();
-    const Event event{.kind = Event::Kind::packet,
-                      .transfer = job.transfer,
-                      .engine = entry.engine,
-                      .begin = engine.begin,
-                      .end = now,
-                      .bytes = engine.bytes};
-    const std::vector<DescriptorRuns>& runs = runs_of(job, entry.engine);
+    event.kind = Event::Kind::packet;
+    event.transfer = job.id;
+    event.engine = e;
+    event.begin = engine.begin;
+    event.end = now;
+    event.bytes = engine.bytes;
+    const std::vector<DescriptorRuns>& runs = runs_of(job, e);
     job.descriptors += engine.descriptors;
     if (job.descriptors == runs[job.run].count) {
       job.descriptors = 0;
       ++job.run;
     }
     if (job.run == runs.size()) {
-      end_job(entry.engine, transfer(job.transfer).tail);
+      end_job(e, job.transfer->tail);
     } else {
       engine.occupied = false;
       engine.idle_since = now;
-      consider(entry.engine);
+      consider(e);
     }
-    return event;
   }
 
   // The semaphore write occupies the engine; the increment is visible after it and the tail.
   void end_job(std::uint8_t e, Ticks tail) {
     DmaEngine& engine = engines[e];
     JobQueue& queue = engine.queues[engine.queue];
-    heap.push({now + t_sem, e, Step::free, 0});
-    heap.push({now + t_sem + tail, e, Step::done, queue.front().transfer});
+    busy.set(e, moment(now + t_sem, e, Step::free));
+    push(now + t_sem + tail, e, Step::done, queue.front().id);
     queue.pop();
     if (queue.empty()) engine.waiting = static_cast<std::uint16_t>(engine.waiting & ~(1U << engine.queue));
   }
 
-  Event finish(const Entry& entry) {
-    --transfer(entry.transfer).open;
+  void finish(std::uint8_t e, TransferId id, Event& event) {
+    --transfer(id).open;
     while (!transfers.empty() && transfers.front().open == 0) {
       transfers.pop_front();
       ++first_transfer;
     }
-    return {.kind = Event::Kind::engine_done,
-            .transfer = entry.transfer,
-            .engine = entry.engine,
-            .begin = now,
-            .end = now,
-            .bytes = 0};
+    event.kind = Event::Kind::engine_done;
+    event.transfer = id;
+    event.engine = e;
+    event.begin = event.end = now;
   }
 
   const MachineConfig::DmaParameters config;
@@ -347,7 +378,9 @@ struct DmaService::Impl {
   int hbm_accesses = 0;  // of those packets
   std::deque<Transfer> transfers;
   TransferId first_transfer = 0;
+  EngineMoments busy;
   std::priority_queue<Entry> heap;
+  PacketTimes times;
 };
 
 DmaService::DmaService(const MachineConfig& machine) : impl_(std::make_unique<Impl>(machine)) {}
@@ -360,11 +393,15 @@ DmaService::TransferId DmaService::submit(std::shared_ptr<const TransferWork> wo
   return impl_->submit(std::move(work), queue, t);
 }
 
-std::optional<Ticks> DmaService::next_time() const {
-  if (impl_->heap.empty()) return std::nullopt;
-  return impl_->heap.top().time;
+Ticks DmaService::next_time() const {
+  const Moment next = impl_->next();
+  return next == no_moment ? never : time_of(next);
 }
 
-std::optional<DmaService::Event> DmaService::pop() { return impl_->pop(); }
+std::optional<DmaService::Event> DmaService::pop() {
+  std::optional<Event> event;
+  impl_->pop(event);
+  return event;
+}
 
 }  // namespace ncemu

@@ -81,12 +81,12 @@ class DmaService {
     Ticks begin = 0, end = 0;  // of the packet; engine_done: end is when its semaphore increment is visible
     std::int64_t bytes = 0;
   };
-  // When the service has something to do next; call pop() at that time.
-  std::optional<Ticks> next_time() const;
+  // When the service has something to do next; call pop() at that time. `never`: it has nothing to do.
+  Ticks next_time() const;
   // Does it. Nothing comes out when it is of no interest outside (a transfer reaches its engine). Every
   // transfer gives 16 engine_done events, also from engines that moved nothing.
   std::optional<Event> pop();
-  bool idle() const { return !next_time().has_value(); }
+  bool idle() const { return next_time() == never; }
 
  private:
   struct Impl;

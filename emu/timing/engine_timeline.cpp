@@ -24,6 +24,8 @@ EngineTimeline::EngineTimeline(const MachineConfig& machine)
       tile_issue_(machine.tensor.tile_issue * ticks_per_cycle(machine, Engine::tensor)) {}
 
 EngineTimeline::Cells EngineTimeline::cells_of(ArrayPair position, ArrayPair size) {
+  constexpr Cells whole = 0xFFFF;
+  if (size == whole_array) return whole;
   constexpr unsigned side = 32, per_row = 4;
   const unsigned columns = ((1U << (size.column / side)) - 1) << (position.column / side);
   unsigned cells = 0;

@@ -5,10 +5,12 @@
 // machine's clocks.
 
 #include <cstdint>
+#include <limits>
 
 namespace ncemu {
 
 using Ticks = std::int64_t;
+inline constexpr Ticks never = std::numeric_limits<Ticks>::max();
 using Cycles = std::int64_t;  // of the engine that is spoken of
 
 }  // namespace ncemu

@@ -35,7 +35,7 @@ Shared store_of(int partitions, int bytes) {
 std::vector<Event> drain(DmaService& service) {
   std::vector<Event> all;
   while (!service.idle()) {
-    const Ticks at = *service.next_time();
+    const Ticks at = service.next_time();
     if (const auto event = service.pop()) {
       if (event->end != at) FAIL("an event came out at " << at << " and says " << event->end);
       all.push_back(*event);
@@ -355,7 +355,7 @@ TEST_CASE("random traffic: nothing is lost, time does not go back, queues keep t
         const Shared work = random() % 2 == 0 ? load_of(partitions, bytes) : store_of(partitions, bytes);
         const auto queue = static_cast<std::uint8_t>(random() % 4);
         t += static_cast<Ticks>(random() % 3000);
-        while (!service.idle() && *service.next_time() <= t) {
+        while (!service.idle() && service.next_time() <= t) {
           if (const auto e = service.pop()) events.push_back(*e);
         }
         CHECK(service.submit(work, queue, t) == submitted.size());
