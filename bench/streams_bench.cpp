@@ -13,43 +13,8 @@ using namespace ncemu;
 
 namespace {
 
-// bf16, in blocks of 512 x 2048 of C: a transfer for 32 matmuls and weight loads.
-const char* const gemm = R"(
-.let K = 4096
-.let N = 8192
-.input at : bf16[K, N]
-.input b : bf16[K, N]
-.output c : bf16[N, N]
-.let KT = K / 128
-.let KD = 4
-.view ah = at.reshape(KT, 128, N).permute(1, 0, 2)
-.view bh = b.reshape(KT, 128, N).permute(1, 0, 2)
-.for n in 0 .. N step 512
-  .sbuf w : bf16[128, KT, 512], buffers = 2
-  dma_copy w, bh[:, :, n:+512]
-  .for m in 0 .. N step 512
-    .psum acc : f32[128, 4, 512], buffers = 2
-    .for g in 0 .. KT step KD
-      .sbuf a : bf16[128, KD, 512], buffers = 4
-      dma_copy a, ah[:, g:+KD, m:+512]
-      .for k in 0 .. KD
-        .for j in 0 .. 4
-          load_stationary a[:, k, j*128:+128]
-          matmul acc[:, j, :], w[:, g + k, :], accumulate = g + k > 0
-        .end
-      .end
-    .end
-    .sbuf out : bf16[128, 4, 512], buffers = 2
-    .for j in 0 .. 4
-      activation out[:, j, :], acc[:, j, :], func = copy
-      dma_copy c[m + 128*j:+128, n:+512], out[:, j, :]
-    .end
-  .end
-.end
-)";
-
 // One element per lane, and a wait for each instruction.
-const char* const vector = R"(
+const char* const small_vectors = R"(
 .input x : f32[128, 64]
 .output y : f32[128, 64]
 .sbuf t : f32[128, 64]
@@ -64,27 +29,34 @@ dma_copy t, x
 dma_copy y, t
 )";
 
-Program assemble(const std::string& source) {
-  Assembly assembly = assemble_text(source, "streams_bench.nca");
+Program program(Assembly assembly) {
   if (!assembly.ok()) throw Fault(FaultKind::input, "streams_bench", "{}", assembly.diagnostics.text());
   return std::move(assembly.program);
 }
+
+// The published kernel at 8192 x 2048 x 8192.
+Program gemm() {
+  AssembleOptions options;
+  options.params = {{"M", "8192"}, {"K", "2048"}, {"N", "8192"}};
+  return program(assemble_file(NCEMU_SOURCE_DIR "/kernels/bf16_gemm.nca", options));
+}
+Program vector() { return program(assemble_text(small_vectors, "streams_bench.nca")); }
 
 void count(benchmark::State& state, std::uint64_t instructions) {
   state.counters["instructions/s"] =
       benchmark::Counter(static_cast<double>(instructions), benchmark::Counter::kIsRate);
 }
 
-void assembling(benchmark::State& state, const char* source) {
+void assembling(benchmark::State& state, Program (*make)()) {
   std::uint64_t instructions = 0;
-  for (auto _ : state) instructions += assemble(source).instruction_count();
+  for (auto _ : state) instructions += make().instruction_count();
   count(state, instructions);
 }
 BENCHMARK_CAPTURE(assembling, gemm, gemm)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(assembling, vector, vector)->Unit(benchmark::kMillisecond);
 
-void timing(benchmark::State& state, const char* source) {
-  const Program program = assemble(source);
+void timing(benchmark::State& state, Program (*make)()) {
+  const Program program = make();
   const MachineConfig config = builtin_machine("trn1");
   std::uint64_t instructions = 0;
   for (auto _ : state) {

@@ -19,23 +19,27 @@ bool exclude(PortBits a, PortBits b) {
 }  // namespace
 
 const Prepared& Core::prepare(EngineCore& engine) {
-  const std::uint32_t index = engine.sequencer.index();
-  Prepared& prepared = engine.prepared[index];
-  if (prepared.kind != Prepared::Kind::unknown) return prepared;
   const Instruction& instruction = engine.sequencer.current();
+  Shapes::Number& shape = engine.shape_of[engine.sequencer.index()];
+  if (shape == Shapes::none) shape = engine.shapes.number(instruction);
+  engine.shape = shape;
+  if (shape < engine.prepared.size()) return engine.next();
+  Prepared& prepared = engine.prepared.emplace_back();
   const InstructionInfo& row = info(instruction.opcode);
   prepared.kind = row.is_control() ? Prepared::Kind::control
                   : row.is_dma()   ? Prepared::Kind::transfer
                                    : Prepared::Kind::data;
   prepared.registers = needs_resolving(instruction);
+  prepared.work = work(instruction);
   if (clocked_) {
     prepared.cost = ncemu::cost(instruction, engine.engine, machine_);
     if (prepared.kind == Prepared::Kind::data && !options_.share_ports) {
       prepared.ports = exclusive_ports(instruction, engine.engine, machine_.target.generation);
     }
   }
-  if (prepared.kind == Prepared::Kind::transfer && (clocked_ || !observers_.empty())) {
-    prepared.described = dma_.describe(instruction.operands);
+  if (prepared.kind == Prepared::Kind::transfer) {
+    prepared.mode = route(instruction.operands).mode;
+    if (clocked_ || !observers_.empty()) prepared.described = dma_.describe(instruction.operands);
   }
   return prepared;
 }
@@ -57,9 +61,8 @@ void Core::fetch(EngineCore& engine) {
   if (prepared.kind == Prepared::Kind::transfer && clocked_) {
     // Generation occupies the issuer; on gpsimd it is a program like any other, which has the engine but not
     // the sequencer (datasheet 7.7).
-    const DgeMode mode = route(instruction.operands).mode;
     engine.issue_cost = prepared.cost.interval;
-    engine.cost = {dma_.occupation(mode, prepared.described, engine.issue_cost), 0, 0};
+    engine.cost = {dma_.occupation(prepared.mode, prepared.described, engine.issue_cost), 0, 0};
   }
   engine.wait_value = instruction.wait.present()
                           ? wait_value(instruction.wait, engine.sequencer.registers(), machine_.target)
@@ -86,7 +89,7 @@ bool Core::look(EngineCore& engine) {
 
 bool Core::plan(EngineCore& engine) {
   const Instruction& instruction = engine.sequencer.current();
-  const Prepared& prepared = engine.prepared[engine.sequencer.index()];
+  const Prepared& prepared = engine.next();
   Semaphores::Satisfaction wait;
   if (instruction.wait.present()) {
     wait =
@@ -109,15 +112,15 @@ bool Core::plan(EngineCore& engine) {
   const bool control = prepared.kind != Prepared::Kind::data;
   plan.ready = control ? engine.next_control : engine.next_data;
   plan.free = std::max(plan.ready, engine.busy_until);
-  if (!control || occupies_pipeline(instruction)) {
+  if (!control || occupies_pipeline(prepared)) {
     no_sooner_than(engine.timeline.earliest_start(instruction, engine.cost), StallReason::pipeline);
   }
   if (instruction.opcode == Opcode::drain) {
     no_sooner_than(std::max(engine.timeline.drained(), engine.stores_done), StallReason::pipeline);
   }
   if (prepared.kind == Prepared::Kind::transfer) {
-    const DgeMode mode = route(instruction.operands).mode;
-    no_sooner_than(dma_.earliest_issue(engine.engine, mode, engine.issue_cost), StallReason::dma_queue);
+    no_sooner_than(dma_.earliest_issue(engine.engine, prepared.mode, engine.issue_cost),
+                   StallReason::dma_queue);
   }
   if (wait.remembered) {
     plan.released = true;
@@ -129,7 +132,7 @@ bool Core::plan(EngineCore& engine) {
 }
 
 bool Core::claim_ports(EngineCore& engine) {
-  const PortBits ports = engine.prepared[engine.sequencer.index()].ports;
+  const PortBits ports = engine.next().ports;
   if (ports == 0) return true;
   if (!engine.claiming) {
     engine.claiming = true;
@@ -138,7 +141,7 @@ bool Core::claim_ports(EngineCore& engine) {
   // Behind an older claim the wake-up comes from its start.
   for (const EngineCore& other : engines_) {
     if (!other.claiming || other.claim >= engine.claim) continue;
-    if (exclude(other.prepared[other.sequencer.index()].ports, ports)) {
+    if (exclude(other.next().ports, ports)) {
       engine.wake.at = never;
       return false;
     }
@@ -156,7 +159,7 @@ bool Core::claim_ports(EngineCore& engine) {
 void Core::wake_claimants() {
   for (EngineCore& other : engines_) {
     if (!other.claiming) continue;
-    wake(other, std::max(now_, ports_.free_at(other.prepared[other.sequencer.index()].ports)));
+    wake(other, std::max(now_, ports_.free_at(other.next().ports)));
   }
 }
 

@@ -39,7 +39,7 @@ NumericEvent::Kind numeric_kind(DataEvent::Kind kind) {
 
 void Core::start(EngineCore& engine) {
   const std::uint32_t index = engine.sequencer.index();
-  const Prepared& prepared = engine.prepared[index];
+  const Prepared& prepared = engine.next();
   fault_at(engine.engine, index);
   const Instruction* instruction = &engine.sequencer.current();
   inside_ = true;
@@ -54,7 +54,6 @@ void Core::start(EngineCore& engine) {
     case Prepared::Kind::data: start_data(engine, *instruction, index); break;
     case Prepared::Kind::control: start_control(engine, *instruction, index); break;
     case Prepared::Kind::transfer: start_transfer(engine, *instruction, index); break;
-    case Prepared::Kind::unknown: ensure(false, "an instruction is prepared before it starts");
   }
   arrive(engine);
   fetch(engine);
@@ -67,7 +66,7 @@ void Core::start_data(EngineCore& engine, const Instruction& instruction, std::u
     engine.busy_until = std::max(engine.busy_until, passage.busy_until);
     engine.next_control = std::max(engine.next_control, now_ + engine.control_issue);
     engine.next_data = now_;
-    const PortBits ports = engine.prepared[index].ports;
+    const PortBits ports = engine.next().ports;
     if (ports != 0) {
       ports_.claim(ports, now_, now_ + engine.cost.stream);
       wake_claimants();
@@ -155,7 +154,7 @@ void Core::write(std::uint32_t address, std::uint32_t data, std::uint32_t index,
 
 void Core::start_transfer(EngineCore& engine, const Instruction& instruction, std::uint32_t index) {
   const Route way = route(instruction.operands);
-  const Prepared& prepared = engine.prepared[index];
+  const Prepared& prepared = engine.next();
   Transfer transfer{{engine.engine, true, at_work_.serial}, index, instruction.update};
   if (instruction.update.present()) increment_per_engine(instruction.update);  // a Fault here, not at its end
   DmaService::TransferId id = unclocked_transfers_++;
@@ -170,7 +169,7 @@ void Core::start_transfer(EngineCore& engine, const Instruction& instruction, st
     const auto triggered = dma_.trigger(way, prepared.described, transfer, now_, engine.issue_cost,
                                         std::max<Ticks>(delay, 0), std::move(replaced));
     id = triggered.id;
-    if (occupies_pipeline(instruction)) {
+    if (occupies_pipeline(prepared)) {
       const Cost program{.interval = dma_.generation(way.mode, prepared.described)};
       engine.busy_until = engine.timeline.start(instruction, program, now_).busy_until;
       busy_until = std::max(next, engine.busy_until);
@@ -233,7 +232,7 @@ void Core::after_effect(EngineCore& engine, const Instruction& instruction, std:
 void Core::arrive(const EngineCore& engine) {
   if (!probes_.concerns(engine.engine)) return;
   const std::uint32_t index = engine.sequencer.index();
-  if (engine.sequencer.ended() && index < engine.prepared.size()) return;
+  if (engine.sequencer.ended() && index < engine.shape_of.size()) return;
   probes_.arrive(engine.engine, index, [&](const Probe& probe) { show(probe, engine); });
 }
 
@@ -259,12 +258,6 @@ void Core::show(const Probe& probe, const EngineCore& by) {
 
 void Core::observe_start(EngineCore& engine, const Instruction& instruction, std::uint32_t index,
                          const Passage& passage) {
-  if (engine.work.empty()) engine.work.resize(engine.prepared.size());
-  Prepared& prepared = engine.prepared[index];
-  if (!prepared.worked) {
-    engine.work[index] = work(instruction);
-    prepared.worked = true;
-  }
   const Plan& plan = engine.plan;
   Started started;
   started.engine = engine.engine;
@@ -272,7 +265,7 @@ void Core::observe_start(EngineCore& engine, const Instruction& instruction, std
   started.serial = at_work_.serial;
   started.instruction = &instruction;
   started.cost = engine.cost;
-  started.work = engine.work[index];
+  started.work = engine.next().work;
   started.stalled_since = std::min(plan.free, now_);
   started.reason = started.stalled_since < now_ ? plan.reason : StallReason::none;
   if (plan.released) {

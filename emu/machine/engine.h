@@ -10,20 +10,22 @@
 #include "emu/machine/observer.h"
 #include "emu/machine/semaphores.h"
 #include "emu/machine/sequencer.h"
+#include "emu/machine/shapes.h"
 #include "emu/timing/engine_timeline.h"
 #include "emu/timing/ports.h"
 
 namespace ncemu {
 
-// What is known about a static instruction, worked out when it is first reached.
+// What is known about instructions of one shape, worked out when the first of them is reached.
 struct Prepared {
-  enum class Kind : std::uint8_t { unknown, control, data, transfer };
-  Kind kind = Kind::unknown;
+  enum class Kind : std::uint8_t { control, data, transfer };
+  Kind kind = Kind::control;
   bool registers = false;  // operands or wait must be resolved at issue
-  bool worked = false;     // `work` of the same index is known
   PortBits ports = 0;
-  std::uint32_t described = 0;  // of a transfer
+  DgeMode mode = DgeMode::static_;  // of a transfer
+  std::uint32_t described = 0;      // of a transfer
   Cost cost;
+  Work work;
 };
 
 // The earliest legal start of the next instruction and the constraint that sets it. Ports come later: they
@@ -40,17 +42,20 @@ struct Plan {
 
 struct EngineCore {
   EngineCore(Engine e, const std::vector<Instruction>& stream, const MachineConfig& machine)
-      : engine(e), sequencer(stream), timeline(machine), prepared(stream.size()) {}
+      : engine(e), sequencer(stream), timeline(machine), shape_of(stream.size(), Shapes::none) {}
 
   Engine engine;
   Sequencer sequencer;
   EngineTimeline timeline;
-  std::vector<Prepared> prepared;
-  std::vector<Work> work;  // per instruction; only while someone observes
+  Shapes shapes;
+  std::vector<Shapes::Number> shape_of;  // of each instruction of the stream that has been reached
+  std::vector<Prepared> prepared;        // of each shape
 
   Ticks control_issue = 0;  // of this engine's sequencer, datasheet 6.0.1
 
   // The next instruction.
+  Shapes::Number shape = 0;
+  const Prepared& next() const { return prepared[shape]; }
   Cost cost;             // perturbed; zero without a clock; of a trigger: how long it occupies the issuer
   Ticks issue_cost = 0;  // of a trigger: from its issue to the descriptor generator
   std::uint16_t wait_value = 0;
