@@ -55,8 +55,7 @@ std::optional<Case> kernel_record(const Csv& rows, std::size_t row, const std::s
   std::optional<double> elements = elements_in(item);
   if (!elements) elements = elements_in(rows.text(row, "spec"));
   const bool free_dimension = contains(item, "free dim") || contains(item, "FD=");
-  const bool single_rows = contains(item, "rows=1");
-  if (!elements || sizes.empty() || free_dimension == single_rows) return std::nullopt;
+  if (!elements || sizes.empty() || !free_dimension) return std::nullopt;
 
   Case c{.id = rows.text(row, "id"),
          .group = machine + " whole kernel",
@@ -67,21 +66,22 @@ std::optional<Case> kernel_record(const Csv& rows, std::size_t row, const std::s
          .reason = {},
          .sections = {"dma", "hbm", "vector", "semaphore", "control", "runtime"}};
   if (values.size() == 2 && contains(rows.text(row, "value"), "-")) c.measured = (values[0] + values[1]) / 2;
-  if (single_rows) {
-    c.group = "kernels not expressed";
-    c.reason = "no kernel of ours moves one row of one element per transfer";
-    return c;
-  }
   const std::int64_t columns = whole_number(sizes.front(), 1, 1 << 16, "a free dimension");
+  const std::int64_t height = whole_number(*elements, columns, 1 << 30, "elements") / columns;
+  const std::string width = std::to_string(columns);
+  std::string file = "/vector_add.nca";
+  KernelParams params = {{"R", std::to_string(height)}, {"C", width}, {"W", width}};
   // Tiles of a few hundred bytes are bound by how many are in flight, which the compiler chose and the record
   // does not say; ours has three.
-  if (columns < 100) c.group = machine + " kernel, buffers not known";
-  const std::int64_t height = whole_number(*elements, columns, 1 << 30, "elements") / columns;
+  if (columns < 100) c.group = machine + schedule_assumed;
+  if (columns < 100 && height % 128 == 0) {
+    file = "/published/vector_add_tiles.nca";
+    params = {{"TILES", std::to_string(height / 128)}, {"FD", width}};
+    if (builtin_machine(machine).target.generation >= 3) params.emplace_back("SOFTWARE", "true");
+  }
   // The latency is that of the whole execution, runtime included.
-  c.predict = [=](const MachineConfig& m) {
-    const Program program =
-        assemble_kernel(kernels + "/vector_add.nca", m, {{"R", height}, {"C", columns}, {"W", columns}});
-    return ns_from_ticks(m, replay(m, program).total) / 1000 + m.runtime.overhead_us;
+  c.predict = [path = kernels + file, params](const MachineConfig& m) {
+    return ns_from_ticks(m, replay(m, assemble_kernel(path, m, params)).total) / 1000 + m.runtime.overhead_us;
   };
   return c;
 }

@@ -109,7 +109,7 @@ Instruction instruction(Opcode opcode, Operands operands) {
 Program assemble_kernel(const std::string& path, const MachineConfig& machine, const KernelParams& params) {
   AssembleOptions options;
   options.target = machine.target;
-  for (const auto& [name, value] : params) options.params[name] = std::to_string(value);
+  for (const auto& [name, value] : params) options.params[name] = value;
   Assembly assembly = assemble_file(path, options);
   if (!assembly.ok()) throw Fault(FaultKind::input, path, "{}", assembly.diagnostics.text());
   return std::move(assembly.program);

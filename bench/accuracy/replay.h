@@ -68,7 +68,8 @@ class Streams {
 Instruction instruction(Opcode opcode, Operands operands = NoOperands{});
 
 // A kernel's source with its parameters, assembled for the machine. Throws Fault(input) with the messages.
-using KernelParams = std::vector<std::pair<std::string, std::int64_t>>;
+// Names and values as they are written in a source: {"M", "128"}, {"T", "bf16"}.
+using KernelParams = std::vector<std::pair<std::string, std::string>>;
 Program assemble_kernel(const std::string& path, const MachineConfig& machine, const KernelParams& params);
 
 }  // namespace ncemu::accuracy

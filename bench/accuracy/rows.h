@@ -26,6 +26,10 @@ std::optional<Case> instruction_record(const Csv& rows, std::size_t row);
 std::optional<Case> transfer_record(const Csv& rows, std::size_t row, const std::string& kernels);
 std::optional<Case> kernel_record(const Csv& rows, std::size_t row, const std::string& kernels);
 
+// Kernels of which the record does not say what decides their time: how many tiles are in flight, or the
+// order of the work. They stand in groups of their own.
+inline constexpr const char* schedule_assumed = " kernel, schedule assumed";
+
 // A kernel whose published schedule is among ours: its time and its counts; nothing when the row is none.
 Cases published_kernel(const Csv& rows, std::size_t row, const std::string& kernels);
 

@@ -51,7 +51,7 @@ double gather_time(const MachineConfig& m, double rows) {
 
 // The semaphore's packet is still in the trace when the engine starts.
 double start_before_packet_end(const MachineConfig& m, const std::string& kernels) {
-  const Replay r = replay(m, assemble_kernel(kernels + "/vector_add.nca", m, {{"R", 128}, {"C", 2000}}));
+  const Replay r = replay(m, assemble_kernel(kernels + "/vector_add.nca", m, {{"R", "128"}, {"C", "2000"}}));
   return ns_from_ticks(
       m, r.last_packet(false) - r.of(Engine::vector, Opcode::tensor_tensor).front().passage.start);
 }
@@ -69,7 +69,7 @@ double scattered(const MachineConfig& m, DType type, int copies, int step) {
 
 // Vector engine's end to the first packet of the store that waits for it.
 double result_to_store(const MachineConfig& m, const std::string& kernels) {
-  const Replay r = replay(m, assemble_kernel(kernels + "/vector_add.nca", m, {{"R", 128}, {"C", 2000}}));
+  const Replay r = replay(m, assemble_kernel(kernels + "/vector_add.nca", m, {{"R", "128"}, {"C", "2000"}}));
   return ns_from_ticks(
       m, r.first_packet(true) - r.of(Engine::vector, Opcode::tensor_tensor).front().passage.complete);
 }

@@ -29,8 +29,9 @@ std::optional<VectorAdd> vector_add_of(std::string_view capture) {
 }
 
 Replay run(const VectorAdd& add, const std::string& kernels, const MachineConfig& machine) {
+  const std::string columns = std::to_string(add.columns);
   return replay(machine, assemble_kernel(kernels + "/vector_add.nca", machine,
-                                         {{"R", add.rows}, {"C", add.columns}, {"W", add.columns}}));
+                                         {{"R", std::to_string(add.rows)}, {"C", columns}, {"W", columns}}));
 }
 
 }  // namespace

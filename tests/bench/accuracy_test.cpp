@@ -255,3 +255,34 @@ TEST_CASE("every row of the tables that come with the project is counted once or
   for (const Case& c : cases) windows += c.id.starts_with("G2-S-") && c.predict ? 1 : 0;
   CHECK(windows == 30);
 }
+
+TEST_CASE("a kernel's sizes, type and what is known of its schedule come from the row's words") {
+  const std::string kernels = NCEMU_SOURCE_DIR "/kernels";
+  const char* columns = "id,group,hw,item,spec,value,unit,stat,conditions,source\n";
+  const auto row = [&](const std::string& text) {
+    const Cases cases = record_cases(Csv::parse(columns + text + "\n", "records.csv"), kernels);
+    REQUIRE(!cases.empty());
+    REQUIRE(cases[0].predict);
+    return cases[0];
+  };
+  const MachineConfig trn2 = builtin_machine("trn2");
+  // Of one kernel: the runtimes of 2026 add 8.5 us to its window, earlier ones what the machine says, and the
+  // window begins with the first packet.
+  const Case bf16 = row("a,3,trn2,\"fused bf16 s512 attention\",,36,us,single,total_time,somewhere");
+  const Case of_2026 =
+      row("b,3,trn2,fused attention,bf16 seq 512 d 128,28,us,p50,nc_latency,report of 20260307");
+  CHECK(bf16.group == "trn2 whole kernel");
+  CHECK(of_2026.group == "trn2 whole kernel");
+  const double between = bf16.predict(trn2) - of_2026.predict(trn2);
+  CHECK(between > trn2.runtime.overhead_us - 8.5);
+  CHECK(between < trn2.runtime.overhead_us - 8.5 + 3);
+  // The words decide the type: twice the bytes, and weights that load twice.
+  const Case f32 = row("c,3,trn2,\"fused fp32 s512 attention\",,38,us,single,total_time,somewhere");
+  CHECK(f32.predict(trn2) > bf16.predict(trn2));
+  // One transfer of four bytes after the other: the time is that of twice as many for twice the numbers.
+  const Case rows = row("d,3,trn2,\"vector add, tile rows=1 (n=400)\",fp32,1,us,p99,nc_latency,somewhere"),
+             twice = row("e,3,trn2,\"vector add, tile rows=1 (n=800)\",fp32,1,us,p99,nc_latency,somewhere");
+  CHECK(rows.group == "trn2 kernel, schedule assumed");
+  CHECK(twice.predict(trn2) - trn2.runtime.overhead_us ==
+        doctest::Approx(2 * (rows.predict(trn2) - trn2.runtime.overhead_us)).epsilon(0.02));
+}
