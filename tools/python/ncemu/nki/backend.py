@@ -62,7 +62,8 @@ def run(tr):
                 arguments += ["--out", f"{s.name}={outputs[s.name][1]}"]
         done = subprocess.run(arguments, capture_output=True, text=True)
         if done.returncode != 0:
-            raise KernelFailed("err_kernel_failed", located(done.stderr or done.stdout, path, sites, tr), ("<kernel>", 0))
+            message, site = located(done.stderr or done.stdout, path, sites, tr)
+            raise KernelFailed("err_kernel_failed", message, site)
         arrays = {}
         for name, (s, file) in outputs.items():
             arrays[name] = np.load(file).reshape(s.shape)
@@ -72,14 +73,16 @@ def run(tr):
 
 
 def located(message, path, sites, tr):
-    """Messages with the kernel's lines instead of the program's."""
-    out = []
+    """Messages with the kernel's lines instead of the program's, and the first of these."""
+    out, first = [], ("<kernel>", 0)
     for line in message.splitlines():
         if line.startswith(path + ":"):
-            number = int(line[len(path) + 1:].split(":")[0])
-            site = sites[number - 1] if 0 < number <= len(sites) else None
+            number = line[len(path) + 1:].split(":")[0]
+            site = sites[int(number) - 1] if number.isdigit() and 0 < int(number) <= len(sites) else None
             if site is not None:
                 file, at = tr.sites[site]
+                if first[1] == 0:
+                    first = (file, at)
                 line = f"{file}:{at}: " + line.split(" ", 1)[1]
         out.append(line)
-    return "\n".join(out)
+    return "\n".join(out), first

@@ -4,6 +4,7 @@ Instructions of a macro carry its name and the kernel's line. Operands are tiles
 one partition, which broadcast.
 """
 
+import builtins  # this module has a sum, a max and a min of its own
 import math
 
 from ncemu.nki import elementwise, matmul, operators, trace as tracing, transfers
@@ -51,7 +52,7 @@ def broadcast_partitions(tr, t, partitions):
     out = new_tile((partitions, *t.shape[1:]), t.isa, "sbuf", "broadcast", tr)
     flat, flat_out = _flat(flat), _flat(out)
     for at in range(0, free, matmul.MOVING):
-        n = min(matmul.MOVING, free - at)
+        n = builtins.min(matmul.MOVING, free - at)
         product = new_tile((partitions, n), "f32", "psum", "broadcast", tr)
         matmul.nc_matmul(tr, product, ones, flat.narrow(1, at, at + n))
         elementwise.tensor_copy(tr, flat_out.narrow(1, at, at + n), product)

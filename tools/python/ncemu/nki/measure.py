@@ -1,6 +1,7 @@
 """Ways to run that measure: benchmark and profile, in the shape users of the vendor's tools read them."""
 
 import functools
+import json
 import pathlib
 
 from ncemu.nki import launch
@@ -51,8 +52,13 @@ def _wrapped(kernel, after):
     return Measured(kernel)
 
 
-def benchmarked(kernel, iters):
+def benchmarked(kernel, program_file=None, trace_file=None):
+    """`program_file` gets the program's text, `trace_file` the run's report (save_neff_name and save_trace_name)."""
     def after(measured, run):
+        if program_file:
+            pathlib.Path(program_file).write_text(run.source)
+        if trace_file:
+            pathlib.Path(trace_file).write_text(json.dumps(run.report))
         measured.benchmark_result = BenchmarkResult(device_us(run.report))
     return _wrapped(kernel, after)
 

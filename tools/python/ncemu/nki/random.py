@@ -50,3 +50,10 @@ def dropout(x, rate, dtype=None, mask=None, **_):
     tr.flush()
     return produce(tr, x.shape, isa_type(dtype) if dtype is not None else x.isa,
                    lambda dst: dropout_into(tr, dst, x, rate, mask), name="dropout")
+
+
+def bits(tr, dst, engine=None):
+    """Random bits."""
+    from ncemu.nki.emit import written
+    tr.record("rng", engine, [(None, chip(dst))], [dst.storage], [])
+    written(dst)

@@ -5,9 +5,11 @@ shape when an instruction uses them, because a mask may remove what lies outside
 """
 
 from ncemu.nki import trace as tracing
-from ncemu.nki.errors import NkiError, OutOfBoundError
-from ncemu.nki.index import DynamicSlice, Index, broadcast_shapes
+from ncemu.nki.errors import NkiError, OutOfBoundError, UnsupportedError
 from ncemu.nki.types import SIZE, isa_type, public_type
+
+
+_slice, _all = slice, slice(None)
 
 
 class Tensor:
@@ -210,12 +212,95 @@ class Tensor:
         dims[-1] = (1, n * old // new)
         return Tensor(self.storage, self.part, self.offset * old // new, tuple(dims), self.pdim, isa, None)
 
+    def ap(self, pattern, offset=0, dtype=None, scalar_offset=None, vector_offset=None, indirect_dim=0):
+        """Any pattern over the storage: [[step, count], ...]; on chip the first is the partition, its step one row."""
+        pattern = tuple([(int(s), int(n)) for s, n in pattern])
+        s = self.storage
+        if scalar_offset is not None:
+            raise UnsupportedError("ap() with scalar_offset is not supported")
+        if self.pdim is None:
+            rows = None
+            if vector_offset is not None:
+                if indirect_dim != 0:
+                    raise UnsupportedError("ap() with vector_offset chooses along the first dimension only")
+                step = s.elements // s.shape[0]
+                rows = (vector_offset, step, s.shape[0])
+                pattern = ((step, pattern[0][1]), *pattern[1:])
+            view = Tensor(s, 0, int(offset), pattern, None, self.dtype_, None, rows)
+            last = int(offset) + sum([st * (n - 1) for st, n in pattern if st > 0])
+            if rows is None and last >= s.elements:
+                raise OutOfBoundError(f"out-of-bound access for tensor '{s.name}': flat index {last} exceeds its flat size of "
+                                      f"{s.elements}")
+            return view if dtype is None else view.view(dtype)
+        free = s.elements
+        step, count = pattern[0]
+        if count > 1 and step != free:
+            raise NkiError("err_unsupported_access_pattern",
+                           f"the partition step of {self.describe()} must be its free size {free}, found {step}")
+        part, at = divmod(int(offset), free)
+        rest = pattern[1:] or ((0, 1),)
+        last = at + sum([st * (n - 1) for st, n in rest if st > 0])
+        if last >= free or part + count > s.partitions:
+            raise OutOfBoundError(f"out-of-bound access for tensor '{s.name}': flat index {last + (part + count - 1) * free} exceeds "
+                                  f"a row of {free} or the flat size of {s.partitions * free}")
+        view = Tensor(s, part, at, ((1, count), *rest), 0, self.dtype_)
+        return view if dtype is None else view.view(dtype)
+
     def permute(self, *order):
         if len(order) == 1 and not isinstance(order[0], int):
             order = order[0]
         if self.pdim is not None and order[0] != self.pdim:
             raise NkiError("err_failed_to_infer_tile_from_local_tensor", "the partition stays the first dimension")
         return self.with_dims(tuple([self.dims[k] for k in order]))
+
+    def expand_dim(self, dim):
+        """A new axis of size 1."""
+        dims = list(self.dims)
+        dims.insert(dim if dim >= 0 else len(dims) + 1 + dim, (0, 1))
+        return self.with_dims(tuple(dims))
+
+    def squeeze_dim(self, dim):
+        """Drops an axis of size 1; a tile keeps its partition and two dimensions."""
+        dim = dim + self.ndim if dim < 0 else dim
+        if self.dims[dim][1] != 1 or dim == self.pdim:
+            raise NkiError("err_shape_mismatch", f"axis {dim} of {self.describe()} cannot be dropped")
+        dims = self.dims[:dim] + self.dims[dim + 1:]
+        return self.with_dims(dims if len(dims) > 1 or self.pdim is None else (*dims, (0, 1)))
+
+    def select(self, dim, index):
+        """One index of an axis, which is dropped."""
+        return self[tuple([slice(None)] * (dim + self.ndim if dim < 0 else dim) + [index])]
+
+    def slice(self, dim, start, end=None, step=1, **named):
+        end = named.get("stop", end)
+        return self[tuple([_all] * (dim + self.ndim if dim < 0 else dim) + [_slice(start, end, step)])]
+
+    def broadcast(self, dim, size):
+        """An axis of size 1 repeated."""
+        shape = list(self.shape)
+        shape[dim] = size
+        return self.expand_to(tuple(shape))
+
+    def reshape_dim(self, dim, shape):
+        """One axis as several."""
+        dim = dim + self.ndim if dim < 0 else dim
+        shape = [int(n) for n in shape]
+        if -1 in shape:
+            known = 1
+            for n in shape:
+                known *= n if n != -1 else 1
+            shape[shape.index(-1)] = self.dims[dim][1] // known
+        if dim == self.pdim:
+            raise NkiError("err_shape_mismatch", f"the partition of {self.describe()} stays one axis")
+        return self.with_dims((*self.dims[:dim], *regroup(self.dims[dim:dim + 1], shape, self), *self.dims[dim + 1:]))
+
+    def flatten_dims(self, start_dim, end_dim):
+        """Neighbouring axes as one."""
+        start, end = [d + self.ndim if d < 0 else d for d in (start_dim, end_dim)]
+        n = 1
+        for _, c in self.dims[start:end + 1]:
+            n *= c
+        return self.with_dims((*self.dims[:start], *regroup(self.dims[start:end + 1], [n], self), *self.dims[end + 1:]))
 
     def astype(self, dtype):
         from ncemu.nki.macros import copy

@@ -118,7 +118,7 @@ def _copy_box(tr, dst, src, engine, bounds, accumulate, attributes):
     if dst.storage.space == "psum":
         raise NkiError("err_unsupported_memory", f"a transfer does not write PSUM: {dst.describe()}")
     if dst.rows is not None or src.rows is not None:
-        return _copy_rows(tr, dst, src, engine, bounds, accumulate, attributes)
+        return _copy_rows(tr, dst, src, bounds, accumulate)
     note_read(src)
     axes = _merge(_axes(dst, src))
     _emit(tr, dst, src, axes, engine, bounds, accumulate, attributes)
@@ -151,7 +151,7 @@ def _moved(t, elements):
     return Tensor(t.storage, t.part, t.offset + elements, t.dims, t.pdim, t.dtype_, None, t.rows, t.register)
 
 
-def _copy_rows(tr, dst, src, engine, bounds, accumulate, attributes):
+def _copy_rows(tr, dst, src, bounds, accumulate):
     table, other = (dst, src) if dst.rows is not None else (src, dst)
     index, step, count = table.rows
     check_tile(index)
@@ -177,12 +177,12 @@ def _copy_rows(tr, dst, src, engine, bounds, accumulate, attributes):
         operands.append(("bounds", bounds))
     if accumulate:
         operands.append(("accumulate", "true"))
-    operands.extend(attributes)
+    operands.append(("mode", "software"))  # datasheet 7.7: gpsimd makes the descriptors of an index
     note_read(src)
     reads = [src.storage, index.storage]
     if bounds != "error":
         reads.append(dst.storage)
-    tr.record("dma_copy", engine, operands, [dst.storage], reads)
+    tr.record("dma_copy", "gpsimd", operands, [dst.storage], reads)
 
 
 def transpose(tr, dst, src, engine=None):
@@ -201,3 +201,24 @@ def transpose(tr, dst, src, engine=None):
         else:
             operands.append((None, chip(t, dims_text(t.dims[1:]))))
     tr.record("dma_transpose", engine, operands, [dst.storage], [src.storage])
+
+
+def compute(tr, dst, srcs, scales, op):
+    """dst = the sum (or minimum, maximum) of up to 16 sources, each times its scale (datasheet 6.10.3)."""
+    from ncemu.nki import operators
+    name = operators.alu(op)
+    if scales is not None and any(float(s) != 1.0 for s in scales):
+        name = "fma"
+    if name not in ("add", "min", "max", "fma"):
+        raise NkiError("err_unsupported_operator", f"dma_compute joins by add, min or max, not '{operators.name_of(op)}'")
+    operands = []
+    for side, t in [(0, dst)] + [(1, s) for s in srcs]:
+        axes = _axes(dst, t) if side else _axes(dst, srcs[0])
+        counts = [a[2] for a in axes]
+        partition = next((k for k, a in enumerate(axes) if a[3 + side]), None)
+        operands.append((None, _side(t, [a[side] for a in axes], counts, partition)))
+    if scales is not None and name == "fma":
+        from ncemu.nki.emit import number
+        operands.extend([(f"scale{k}", number(s)) for k, s in enumerate(scales)])
+    operands.append(("op", name))
+    tr.record("dma_compute", None, operands, [dst.storage], [s.storage for s in srcs])

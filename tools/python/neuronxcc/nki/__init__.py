@@ -1,6 +1,5 @@
 """neuronxcc.nki on the emulator: jit, trace, simulate_kernel, baremetal, benchmark, profile."""
 
-import functools
 import pathlib
 
 from ncemu.nki import errors
@@ -34,7 +33,8 @@ def baremetal(kernel=None, **options):
 def benchmark(kernel=None, warmup=0, iters=1, **options):
     """As baremetal; `.benchmark_result.nc_latency.get_latency_percentile(99)` is the modelled device time in us."""
     def wrap(k):
-        return benchmarked(k if isinstance(k, Kernel) else Kernel(k, "neuronxcc", "benchmark"), iters)
+        return benchmarked(k if isinstance(k, Kernel) else Kernel(k, "neuronxcc", "benchmark"),
+                           options.get("save_neff_name"), options.get("save_trace_name"))
     return wrap(kernel) if kernel is not None else wrap
 
 

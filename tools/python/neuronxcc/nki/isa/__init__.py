@@ -1,9 +1,9 @@
 """neuronxcc.nki.isa: instructions that return their result; `dtype`, `mask` and `name` as keywords."""
 
-from enum import Enum
-
 from ncemu.nki import elementwise, gpsimd, matmul, transfers, trace as _trace
 from ncemu.nki.adapter import produce
+from ncemu.nki.constants import (dge_mode, engine, matmul_perf_mode, nc_version, oob_mode, reduce_cmd,  # noqa: F401
+                                 word as _engine)
 from ncemu.nki.errors import NkiError, UnsupportedError
 from ncemu.nki.index import Index, broadcast_shapes
 from ncemu.nki.operators import alu, is_number
@@ -11,56 +11,12 @@ from ncemu.nki.tensor import Tensor, new_tile
 from ncemu.nki.types import INTEGERS, isa_type, promote
 
 
-class engine(Enum):
-    """Where an instruction runs; `unknown` leaves it to the policy."""
-
-    tensor = "tensor"
-    vector = "vector"
-    scalar = "scalar"
-    gpsimd = "gpsimd"
-    sync = "sync"
-    dma = "dma"
-    unknown = None
-
-
 tensor_engine, vector_engine, scalar_engine = engine.tensor, engine.vector, engine.scalar
 gpsimd_engine, sync_engine, dma_engine, unknown_engine = engine.gpsimd, engine.sync, engine.dma, engine.unknown
 
 
-class nc_version(Enum):
-    gen2, gen3, gen4 = 2, 3, 4
-
-    def __lt__(self, other):
-        return self.value < other.value
-
-    def __le__(self, other):
-        return self.value <= other.value
-
-    def __gt__(self, other):
-        return self.value > other.value
-
-    def __ge__(self, other):
-        return self.value >= other.value
-
-
-class reduce_cmd(Enum):
-    idle, reset, reduce, reset_reduce, load_reduce = "idle", "reset", "reduce", "reset_reduce", "load_reduce"
-
-
-class dge_mode(Enum):
-    unknown, none, swdge, hwdge = None, "static", "software", "hardware"
-
-
-class oob_mode(Enum):
-    error, skip = "error", "skip"
-
-
 def get_nc_version():
     return {2: nc_version.gen2, 3: nc_version.gen3}[_trace.current().target.generation]
-
-
-def _engine(e):
-    return e.value if isinstance(e, Enum) else e
 
 
 def _out(dtype, default):
