@@ -169,7 +169,10 @@ def _copy_rows(tr, dst, src, bounds, accumulate):
     if [n for _, n in table.dims[1:] if n != 1] != [n for _, n in other.dims[1:] if n != 1]:
         raise NkiError("err_shape_mismatch", f"rows of {table.describe()} and of {other.describe()} differ")
     row = [(a[0], a[2]) for a in axes] or [(1, 1)]
-    there = ("hbm", table.storage, table.dtype_, 0, 0, table.offset, dims_text([(step, count), *row]), None)
+    if len(row) > 3:
+        raise NkiError("err_exceed_max_supported_dimension", f"rows of {table.describe()} have {len(row)} dimensions, at most 3")
+    there = ("hbm", table.storage, table.dtype_, 0, 0, table.offset, 
+             dims_text([(step, count), *([(0, 1)] * (3 - len(row))), *row]), None)
     here = chip(other, dims_text([(a[1], a[2]) for a in axes] or [(1, 1)]))
     pair = (there, here) if table is dst else (here, there)
     operands = [(None, pair[0]), (None, pair[1]), ("index", chip(index, "[[1, 1]]"))]
