@@ -29,10 +29,20 @@ def kernel_frame():
     return frame
 
 
+def _pending_site():
+    """The place of the call that is emitted now, if that happens later than the call."""
+    from ncemu.nki import trace
+    if trace._stack and trace._stack[-1].frozen_site is not None:
+        return trace._stack[-1].sites[trace._stack[-1].frozen_site]
+    return None
+
+
 class NkiError(Exception):
     """`name` is the catalogue's (err_...), `file` and `line` say where the kernel is wrong."""
 
     def __init__(self, name, message, site=None):
+        if site is None:
+            site = _pending_site()
         if site is None:
             frame = kernel_frame()
             site = (frame.f_code.co_filename, frame.f_lineno)

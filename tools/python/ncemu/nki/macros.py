@@ -23,6 +23,8 @@ def _type(dtype, default):
 def on_chip(tr, t, name):
     """The tile of an operand; macros take tiles only."""
     if not isinstance(t, Tensor):
+        if hasattr(t, "not_a_tile"):
+            raise t.not_a_tile()
         raise NkiError("err_unsupported_operand", f"{name} takes tiles and numbers, found {type(t).__name__}")
     if t.pdim is None:
         raise NkiError("err_unsupported_memory", f"expected operand of '{name}' to be in address space 'psum|sbuf', but got a "
@@ -94,9 +96,11 @@ def broadcast_to(t, shape):
 def _operands(tr, x, y, name):
     """Both operands, their shape, partitions made equal."""
     if not isinstance(x, Tensor):
+        if not is_number(x):
+            on_chip(tr, x, name)
         return x, on_chip(tr, y, name), y.shape
     on_chip(tr, x, name)
-    if not isinstance(y, Tensor):
+    if is_number(y):
         return x, y, x.shape
     on_chip(tr, y, name)
     a, b = x.shape, y.shape

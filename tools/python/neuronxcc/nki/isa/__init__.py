@@ -28,6 +28,8 @@ def _enter(*tensors):
     tr.flush()
     for t in tensors:
         if not isinstance(t, Tensor):
+            if hasattr(t, "not_a_tile"):
+                raise t.not_a_tile()
             raise NkiError("err_unsupported_operand", f"an instruction takes tiles, found {type(t).__name__}")
     return tr
 
