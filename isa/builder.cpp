@@ -372,7 +372,7 @@ void Builder::lower_for_hand_synchronisation() {
 Program Builder::finish(Diagnostics& diagnostics, const Finish& options, SyncReport* report) {
   ensure(open_.size() == 1 && open_loops_.empty() && !engine_block_open_, "every block is closed at the end");
   if (options.automatic_tables) insert_table_loads(program_);
-  place(program_, diagnostics);
+  if (!options.placed) place(program_, diagnostics);
   check_program(program_, diagnostics);
   if (!diagnostics.has_errors() && options.lower) {
     if (options.automatic_sync) {

@@ -56,6 +56,7 @@ class Builder {
 
   const Target& target() const { return program_.target; }
   Program& program() { return program_; }
+  const Program& program() const { return program_; }
 
   View tensor(std::string name, TensorKind kind, DType dtype, std::vector<std::int64_t> shape);
   View constant(std::string name, DType dtype, std::vector<std::int64_t> shape, std::vector<std::byte> data);
@@ -110,6 +111,7 @@ class Builder {
   struct Finish {
     bool automatic_sync = true;
     bool automatic_tables = true;
+    bool placed = false;  // operands are addresses and places are where they are already
     // False: stops after the rules and keeps the text's order, for those that execute it in sequence.
     bool lower = true;
     SyncOptions sync;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "isa/fault.h"
@@ -156,6 +157,30 @@ View View::of_pattern(const AccessPattern& pattern) {
     if (pattern.dims[i].count == 1) continue;
     v.dims_[static_cast<std::size_t>(v.rank_++)] = {pattern.dims[i].count, pattern.dims[i].step};
   }
+  return v;
+}
+
+View View::of_steps(std::uint16_t tensor, DType dtype, std::span<const Dimension> dims, std::int64_t offset) {
+  if (dims.size() > static_cast<std::size_t>(max_rank))
+    fail("a pattern has at most {} dimensions, found {}", max_rank, dims.size());
+  std::vector<std::int64_t> counts;
+  for (const Dimension& d : dims) counts.push_back(d.size);
+  View v = of_tensor(tensor, dtype, counts);
+  std::copy(dims.begin(), dims.end(), v.dims_.begin());
+  v.offset_ = offset;
+  return v;
+}
+
+View View::of_steps(Space space, PlaceId place, DType dtype, std::int64_t partition, std::int64_t partitions,
+                    std::span<const Dimension> dims, std::int64_t offset) {
+  if (dims.size() >= static_cast<std::size_t>(max_rank))
+    fail("a pattern has at most {} free dimensions, found {}", max_rank - 1, dims.size());
+  std::vector<std::int64_t> counts = {partitions};
+  for (const Dimension& d : dims) counts.push_back(d.size);
+  View v = of_place(space, place, dtype, counts, 0);
+  std::copy(dims.begin(), dims.end(), v.dims_.begin() + 1);
+  v.partition_ = partition;
+  v.offset_ = offset;
   return v;
 }
 

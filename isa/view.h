@@ -28,6 +28,12 @@ class View {
                        std::int64_t offset_bytes);
   // A raw pattern (`.ap`), dimensions slowest first.
   static View of_pattern(const AccessPattern& pattern);
+  // Any steps over a tensor or a place: dimensions slowest first, on chip those of the free side; offset in
+  // elements.
+  static View of_steps(std::uint16_t tensor, DType dtype, std::span<const Dimension> dims,
+                       std::int64_t offset);
+  static View of_steps(Space space, PlaceId place, DType dtype, std::int64_t partition,
+                       std::int64_t partitions, std::span<const Dimension> dims, std::int64_t offset);
 
   bool on_chip() const { return space_ != Space::hbm; }
   Space space() const { return space_; }
@@ -36,6 +42,8 @@ class View {
   std::int64_t size(int dimension) const { return dims_[static_cast<std::size_t>(dimension)].size; }
   std::span<const Dimension> dimensions() const { return {dims_.data(), static_cast<std::size_t>(rank_)}; }
   std::int64_t elements() const;
+  std::int64_t offset() const { return offset_; }              // elements from the start of its memory
+  std::int64_t first_partition() const { return partition_; }  // of its memory, on chip
 
   // Keeps [lo, hi) by step. 0 <= lo < hi <= size, step > 0.
   View slice(int dimension, std::int64_t lo, std::int64_t hi, std::int64_t step = 1) const;

@@ -1,7 +1,5 @@
 #include "tools/command/execution.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -87,7 +85,7 @@ RunReport execute(const Kernel& kernel, const RunRequest& request, std::FILE* va
   RunReport report;
   report.mode = request.mode;
   report.stochastic_rounding_seed = request.stochastic_rounding_seed;
-  if (data) {
+  if (data && !request.provide) {
     report.inputs = load_inputs(program, request.in);
   } else {
     check_input_names(program, request.in);
@@ -97,7 +95,7 @@ RunReport execute(const Kernel& kernel, const RunRequest& request, std::FILE* va
   std::vector<Dump> dumps;
   for (const std::string& text : request.dumps) dumps.emplace_back(program, text);
 
-  Watch watch(request.max_time, request.started);
+  Watch watch(request.max_time, request.started, request.interrupted);
   Progress progress;
   Checks checks(program, request.checks);
   RunOptions options;
@@ -124,9 +122,13 @@ RunReport execute(const Kernel& kernel, const RunRequest& request, std::FILE* va
   SummaryObserver summary(kernel.machine);
   machine.add(summary);
   for (Observer* observer : request.observers) machine.add(*observer);
-  if (isatty(STDERR_FILENO) == 1) machine.add(progress);
+  if (watch.shows_progress()) machine.add(progress);
   for (Observer* observer : checks.observers()) machine.add(*observer);
-  if (data) fill(machine.state(), report.inputs);
+  if (data && request.provide) {
+    report.inputs = request.provide(machine.state());
+  } else if (data) {
+    fill(machine.state(), report.inputs);
+  }
   for (Input& input : report.inputs) {
     if (input.overflowed > 0) {
       report.warnings.push_back(
@@ -137,6 +139,7 @@ RunReport execute(const Kernel& kernel, const RunRequest& request, std::FILE* va
   }
 
   report.result = machine.run();
+  if (data && request.collect) request.collect(machine.state());
   report.summary = summary.summary();
   report.checks = report_checks(kernel, checks, request.checks,
                                 {.data = data, .finished = !report.partial(), .strict = request.strict});

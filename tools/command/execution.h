@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,13 @@ struct RunRequest {
   std::uint64_t max_instructions = 0;                     // 0: no limit
   std::optional<std::uint64_t> stochastic_rounding_seed;  // absent: to nearest even
   std::vector<Observer*> observers;                       // told of everything, beside the run's own
+  // For programs that hold their data in memory. Instead of `in`: puts the inputs where they belong and says
+  // what they are, without their bytes. After a run with data: what it left.
+  std::function<std::vector<Input>(State&)> provide;
+  std::function<void(const State&)> collect;
+  // Asked now and then instead of looking for Ctrl-C, which is the caller's business then; nor is progress
+  // shown.
+  std::function<bool()> interrupted;
 };
 
 struct RunReport {

@@ -21,18 +21,20 @@ constexpr std::chrono::milliseconds progress_period{250};
 
 }  // namespace
 
-Watch::Watch(std::optional<double> limit_seconds, std::chrono::steady_clock::time_point started)
+Watch::Watch(std::optional<double> limit_seconds, std::chrono::steady_clock::time_point started,
+             std::function<bool()> ask_instead)
     : started_(started),
       start_(std::chrono::steady_clock::now()),
       shown_(start_),
       limit_(limit_seconds),
-      terminal_(isatty(STDERR_FILENO) == 1),
-      previous_(std::signal(SIGINT, on_interrupt)) {
-  interrupts = 0;
+      terminal_(!ask_instead && isatty(STDERR_FILENO) == 1),
+      ask_instead_(std::move(ask_instead)),
+      previous_(ask_instead_ ? nullptr : std::signal(SIGINT, on_interrupt)) {
+  if (!ask_instead_) interrupts = 0;
 }
 
 Watch::~Watch() {
-  std::signal(SIGINT, previous_);
+  if (!ask_instead_) std::signal(SIGINT, previous_);
   if (line_open_) std::fputs("\r\x1b[K", stderr);
 }
 
@@ -41,7 +43,7 @@ double Watch::seconds() const {
 }
 
 bool Watch::ask(std::uint64_t instructions, double simulated_us, std::optional<std::uint64_t> expected) {
-  if (interrupts > 0) {
+  if (ask_instead_ ? ask_instead_() : interrupts > 0) {
     reason_ = "interrupted";
     return true;
   }

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -14,14 +15,17 @@ namespace ncemu::command {
 class Watch {
  public:
   // Progress is shown only if standard error is a terminal.
-  // The limit counts from `started`.
-  Watch(std::optional<double> limit_seconds, std::chrono::steady_clock::time_point started);
+  // The limit counts from `started`. With `ask_instead`, which is asked now and then, Ctrl-C is left alone
+  // and no progress is shown: a library has no business with either.
+  Watch(std::optional<double> limit_seconds, std::chrono::steady_clock::time_point started,
+        std::function<bool()> ask_instead = {});
   ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
   // `simulated_us`: device time so far, 0 without a clock. `expected`: instructions in all, if that is known.
   bool ask(std::uint64_t instructions, double simulated_us = 0, std::optional<std::uint64_t> expected = {});
+  bool shows_progress() const { return terminal_; }
   double seconds() const;  // since the watch was made
   // Why ask() returned true: "interrupted", "the time limit of 2 s"; empty if it did not.
   const std::string& reason() const { return reason_; }
@@ -31,6 +35,7 @@ class Watch {
   std::optional<double> limit_;
   bool terminal_, line_open_ = false;
   std::string reason_;
+  std::function<bool()> ask_instead_;
   void (*previous_)(int);
 };
 

@@ -7,8 +7,10 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+BUILD = pathlib.Path(os.environ.get("NCEMU_BUILD", ROOT / "build"))
 sys.path.insert(0, str(ROOT / "tools" / "python"))
-os.environ.setdefault("NCEMU", str(pathlib.Path(os.environ.get("NCEMU_BUILD", ROOT / "build")) / "ncemu"))
+sys.path.insert(0, str(BUILD / "python"))  # the extension of the package
+os.environ.setdefault("NCEMU", str(BUILD / "ncemu"))
 
 
 @pytest.fixture(params=["trn1", "trn2"])

@@ -1,0 +1,16 @@
+"""Arrays as the extension takes them."""
+
+import numpy as np
+
+from .dtypes import dtype as numpy_dtype
+
+
+def array_in(name, array, kind):
+    """Name, whether the elements are of the type `kind`, numpy's kind and width, shape, type in words, bytes."""
+    array = np.asarray(array)
+    if array.dtype.byteorder == ">":
+        array = array.astype(array.dtype.newbyteorder("="))
+    # tf32 is held as float32 and rounded on the way in.
+    own = kind is not None and kind != "tf32" and array.dtype == numpy_dtype(kind)
+    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return (name, own, array.dtype.kind, array.dtype.itemsize, list(array.shape), str(array.dtype), data)
