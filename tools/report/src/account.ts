@@ -1,6 +1,6 @@
 // Where the time of the engines went: every moment is busy, stalled for one reason, or idle, as the profile counts it.
 
-import type { Slices } from './rows';
+import { toSlices, type Slices } from './series';
 import type { Trace } from './trace';
 
 export interface EngineAccount {
@@ -23,9 +23,7 @@ class Collector {
     }
   }
   slices(): Slices {
-    const before = new Float64Array(this.begin.length + 1);
-    for (let i = 0; i < this.begin.length; i++) before[i + 1] = before[i] + this.end[i] - this.begin[i];
-    return { begin: Float64Array.from(this.begin), end: Float64Array.from(this.end), id: Uint32Array.from(this.id), before };
+    return toSlices(Float64Array.from(this.begin), Float64Array.from(this.end), Uint32Array.from(this.id));
   }
 }
 

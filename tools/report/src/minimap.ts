@@ -1,7 +1,7 @@
 // The whole run in a strip: how busy each engine was, and where the timeline looks.
 
 import type { EngineAccount } from './account';
-import { covered, type Slices } from './rows';
+import { covered, type Slices } from './series';
 import type { View } from './timeline';
 import type { Trace } from './trace';
 

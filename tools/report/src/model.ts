@@ -2,7 +2,8 @@
 
 import { accounts, type EngineAccount } from './account';
 import type { Place, Profile } from './profile';
-import { buildRows, placeItems, type Row, type Slices } from './rows';
+import { buildRows, placeItems, type Row } from './rows';
+import { union, type Slices } from './series';
 import { baseName, NONE, type Item, type Trace } from './trace';
 
 export interface Model {
@@ -19,24 +20,7 @@ export function buildModel(trace: Trace, profile: Profile): Model {
   const rows = buildRows(trace);
   const critical = new Uint8Array(trace.count);
   for (const serial of trace.pathSerial) if (serial >= 0) critical[serial] = 1;
-  return { trace, profile, rows, places: placeItems(trace, rows), accounts: accounts(trace), dma: dmaActive(trace), critical };
-}
-
-function dmaActive(trace: Trace): Slices {
-  const order = Uint32Array.from(trace.spanBegin, (_, s) => s).sort((a, b) => trace.spanBegin[a] - trace.spanBegin[b]);
-  const begin: number[] = [];
-  const end: number[] = [];
-  for (const s of order) {
-    const last = end.length - 1;
-    if (last >= 0 && trace.spanBegin[s] <= end[last]) end[last] = Math.max(end[last], trace.spanEnd[s]);
-    else {
-      begin.push(trace.spanBegin[s]);
-      end.push(trace.spanEnd[s]);
-    }
-  }
-  const before = new Float64Array(begin.length + 1);
-  for (let i = 0; i < begin.length; i++) before[i + 1] = before[i] + end[i] - begin[i];
-  return { begin: Float64Array.from(begin), end: Float64Array.from(end), id: new Uint32Array(begin.length), before };
+  return { trace, profile, rows, places: placeItems(trace, rows), accounts: accounts(trace), dma: union(trace.spanBegin, trace.spanEnd), critical };
 }
 
 // What the views can ask for.

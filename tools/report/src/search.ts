@@ -8,9 +8,14 @@ export interface Matches {
   found: number;
 }
 
+// "w[:, 1, 0:512]" is one word, with or without its blanks.
+function joined(text: string): string {
+  return text.toLowerCase().replace(/,\s+/g, ',');
+}
+
 function rowsWithText(trace: Trace, word: string): Uint8Array {
   const { header } = trace;
-  const texts = Uint8Array.from(header.texts, (t) => (t.toLowerCase().includes(word) ? 1 : 0));
+  const texts = Uint8Array.from(header.texts, (t) => (joined(t).includes(word) ? 1 : 0));
   const sites = new Uint8Array(trace.siteLine.length);
   if (word.includes(':') || word.includes('.')) {
     for (let s = 0; s < sites.length; s++) sites[s] = trace.sitePlace(s).toLowerCase().endsWith(word) ? 1 : 0;
@@ -43,7 +48,7 @@ function rowsOfLine(trace: Trace, line: number, file: string): Uint8Array {
 }
 
 export function search(trace: Trace, query: string): Matches | null {
-  const words = query.toLowerCase().split(/\s+/).filter((w) => w !== '');
+  const words = joined(query).split(/\s+/).filter((w) => w !== '');
   if (words.length === 0) return null;
   const marks = new Uint8Array(trace.count).fill(1);
   const keep = (test: (i: number) => boolean) => {

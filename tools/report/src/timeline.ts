@@ -4,7 +4,8 @@
 
 import { ticks as niceTicks } from 'd3-array';
 import { moment } from './format';
-import { after, covered, mean, type Row, type Slices } from './rows';
+import type { Row } from './rows';
+import { after, covered, mean, type Slices } from './series';
 import { NONE, type Item, type Trace } from './trace';
 
 export interface View {
@@ -30,6 +31,7 @@ interface Laid {
 
 const axisHeight = 24;
 const gap = 3;
+const margin = 0.005; // of the width, beside the run
 const thinnest = 1.5; // pixels below which slices are drawn together
 
 export class Timeline {
@@ -51,8 +53,6 @@ export class Timeline {
   private reasonColors: string[] = [];
   private matchedBefore = new Map<Row, Uint32Array>();
   private pathBefore = new Map<Row, Uint32Array>();
-  frames = 0;
-  slowest = 0; // milliseconds of the slowest frame
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
@@ -67,7 +67,7 @@ export class Timeline {
 
   whole(): View {
     const total = Math.max(1, this.trace.header.total);
-    return { from: -total * 0.005, until: total * 1.005 };
+    return { from: -total * margin, until: total * (1 + margin) };
   }
 
   // `shown`: the rows to draw, from the top. Returns the height.
@@ -121,7 +121,9 @@ export class Timeline {
       const middle = (from + until) / 2;
       from = middle - length / 2;
     }
-    from = Math.min(Math.max(from, whole.from), whole.until - length);
+    // A little before the begin and after the end can be seen, whatever the zoom.
+    const beside = length * margin;
+    from = Math.min(Math.max(from, -beside), Math.max(-beside, this.trace.header.total + beside - length));
     this.view = { from, until: from + length };
     this.onView(this.view);
     this.invalidate();
@@ -245,10 +247,7 @@ export class Timeline {
     this.queued = true;
     requestAnimationFrame(() => {
       this.queued = false;
-      const begin = performance.now();
       this.draw();
-      this.frames++;
-      this.slowest = Math.max(this.slowest, performance.now() - begin);
     });
   }
 

@@ -55,7 +55,7 @@ export function TimelineView(props: Props) {
     const m = new Minimap(strip.current!, trace, model.accounts, model.dma);
     timeline.current = t;
     minimap.current = m;
-    (window as unknown as { ncemuTimeline: Timeline }).ncemuTimeline = t; // for the tests of the page
+    Object.assign(window, { ncemu: { model, timeline: t } }); // for the tests of the page
     t.onView = (view) => {
       m.draw(view);
       props.onView(view);

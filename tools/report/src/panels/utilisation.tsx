@@ -1,6 +1,6 @@
 import { percent, si, time } from '../format';
 import type { Model } from '../model';
-import { covered, mean, type Slices, type Steps } from '../rows';
+import { covered, mean, type Slices, type Steps } from '../series';
 import type { View } from '../timeline';
 import { useWidth } from '../use_width';
 
