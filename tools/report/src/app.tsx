@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { count, percent, time } from './format';
+import { count, percent, time, unbroken } from './format';
 import type { Actions, Model } from './model';
 import { Advice } from './panels/advice';
 import { Bounds } from './panels/bounds';
@@ -75,7 +75,7 @@ export function App({ model }: { model: Model }) {
             The run ended early: {profile.message}. Everything below is of the part that ran.
           </p>
         )}
-        <p class="sentence">{profile.verdict.sentence}</p>
+        <p class="sentence">{unbroken(profile.verdict.sentence)}</p>
         <Figures model={model} />
         <TimelineView
           model={model}

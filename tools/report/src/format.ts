@@ -53,3 +53,8 @@ export function si(value: number, unit = ''): string {
   const digits = value >= 100 || Number.isInteger(value) ? 0 : value >= 10 ? 1 : 2;
   return `${plain(value, digits)}${thin}${prefixes[prefix]}${unit}`;
 }
+
+// Keeps numbers and their units on one line.
+export function unbroken(sentence: string): string {
+  return sentence.replace(/(\d) (?=%|us\b)/g, '$1\u00a0');
+}

@@ -22,6 +22,7 @@ interface Props {
   theme: string;
 }
 
+const tipWidth = 320; // at most
 const firstShown = ['Engines', 'Critical path', 'DMA queues', 'Counters', 'Memory map'];
 
 export function TimelineView(props: Props) {
@@ -300,11 +301,12 @@ function Gutter({ model, groups, shown, toggle }: { model: Model; groups: string
 
 function Tip({ model, hit, x, y }: { model: Model; hit: Hit; x: number; y: number }) {
   const { trace } = model;
-  const right = x > window.innerWidth - 340;
   const below = y < window.innerHeight - 240;
+  const widest = Math.min(tipWidth, window.innerWidth - 16);
+  const left = x + 14 + widest < window.innerWidth ? x + 14 : Math.max(8, x - 14 - widest);
   const style = {
-    left: right ? undefined : `${x + 14}px`,
-    right: right ? `${window.innerWidth - x + 14}px` : undefined,
+    maxWidth: `${widest}px`,
+    left: `${left}px`,
     top: below ? `${y + 16}px` : undefined,
     bottom: below ? undefined : `${window.innerHeight - y + 12}px`,
   };

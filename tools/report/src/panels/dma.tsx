@@ -19,7 +19,7 @@ export function Dma({ model }: { model: Model }) {
               <tr>
                 <th scope="col">bytes each</th>
                 <th scope="col" class="number">transfers</th>
-                <th scope="col" class="number">descriptors</th>
+                <th scope="col" class="number optional">descriptors</th>
                 <th scope="col" class="number">moved</th>
                 <th scope="col" class="number" title="bytes over packet time, of a DMA engine's peak">efficiency</th>
               </tr>
@@ -31,7 +31,7 @@ export function Dma({ model }: { model: Model }) {
                     {count(s.descriptor_bytes_from)} to {count(s.descriptor_bytes_to)}
                   </td>
                   <td class="number">{count(s.transfer_count)}</td>
-                  <td class="number">{count(s.descriptor_count)}</td>
+                  <td class="number optional">{count(s.descriptor_count)}</td>
                   <td class="number">{bytes(s.bytes)}</td>
                   <td class="number">{percent(s.efficiency_percent / 100)}</td>
                 </tr>

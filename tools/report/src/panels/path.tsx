@@ -44,12 +44,12 @@ export function Path({ model, actions }: { model: Model; actions: Actions }) {
           <thead>
             <tr>
               <th scope="col" class="number">on the path</th>
-              <th scope="col" class="number">of the total</th>
-              <th scope="col" class="share"><span class="hidden">share</span></th>
-              <th scope="col" class="number">steps</th>
+              <th scope="col" class="number optional">of the total</th>
+              <th scope="col" class="share optional"><span class="hidden">share</span></th>
+              <th scope="col" class="number optional">steps</th>
               <th scope="col">instruction</th>
               <th scope="col" class="optional">engine</th>
-              <th scope="col">at</th>
+              <th scope="col" class="optional">at</th>
               <th scope="col">what takes the time</th>
             </tr>
           </thead>
@@ -59,13 +59,13 @@ export function Path({ model, actions }: { model: Model; actions: Actions }) {
                 <td class="number">
                   <button class="rowlink" title="Show the longest one in the timeline">{time(group.us)}</button>
                 </td>
-                <td class="number">{percent(group.us / total)}</td>
-                <td class="share">
+                <td class="number optional">{percent(group.us / total)}</td>
+                <td class="share optional">
                   <span class="share-bar" aria-hidden="true">
                     <i class={`fill ${group.kind.startsWith('dma') ? 'dma' : group.engine ?? 'idle'}`} style={{ width: `${(group.us / by[0].us) * 100}%` }} />
                   </span>
                 </td>
-                <td class="number">{count(group.steps)}</td>
+                <td class="number optional">{count(group.steps)}</td>
                 <td>{group.mnemonic ? <code>{group.mnemonic}</code> : unknown}</td>
                 <td class="optional name">
                   {group.engine ? (
@@ -76,7 +76,7 @@ export function Path({ model, actions }: { model: Model; actions: Actions }) {
                     unknown
                   )}
                 </td>
-                <td>{placeText(group.place)}</td>
+                <td class="optional">{placeText(group.place)}</td>
                 <td>{stepText(group.kind)}</td>
               </tr>
             ))}

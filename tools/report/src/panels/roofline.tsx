@@ -55,7 +55,7 @@ export function Roofline({ roofline }: { roofline: Profile['roofline'] }) {
           const begin = Math.max(x0, y0 / c.rate);
           const end = peak / c.rate;
           const turn = (Math.atan2(y(end * c.rate) - y(begin * c.rate), x(end) - x(begin)) * 180) / Math.PI;
-          const middle = Math.sqrt(begin * end);
+          const middle = begin * (end / begin) ** 0.4;
           const [mx, my] = [x(middle), y(middle * c.rate)];
           return (
             <g key={c.name}>

@@ -25,7 +25,7 @@ export function Utilisation({ model, view }: { model: Model; view: View }) {
       mean: percent(covered(a.busy, from, until) / (until - from)),
       note: `stalled ${percent(covered(a.stalled, from, until) / (until - from))}`,
     })),
-    { name: 'any DMA engine', color: 'dma', value: share(model.dma), mean: percent(covered(model.dma, from, until) / (until - from)), note: '' },
+    { name: 'DMA active', color: 'dma', value: share(model.dma), mean: percent(covered(model.dma, from, until) / (until - from)), note: '' },
     ...(rate
       ? [
           {
