@@ -29,3 +29,16 @@ add_test(NAME tools_package_test
          COMMAND ${CMAKE_COMMAND} -DBUILD_DIR=${PROJECT_BINARY_DIR} -DWORK_DIR=${PROJECT_BINARY_DIR}/package_test
                  -DCXX=${CMAKE_CXX_COMPILER} -DFLAGS=${package_flags}
                  -P ${CMAKE_CURRENT_SOURCE_DIR}/tools/package/install_and_use.cmake)
+
+# The page of the HTML report in headless Chromium, where there is one; tools/report/check installs the rest.
+find_program(NCEMU_NODE node)
+find_program(NCEMU_CHROMIUM NAMES chromium chromium-browser google-chrome)
+if(NCEMU_NODE AND NCEMU_CHROMIUM AND EXISTS ${PROJECT_SOURCE_DIR}/tools/report/node_modules/playwright-core)
+  set(page_files ${CMAKE_CURRENT_BINARY_DIR}/tools_report_page_test_files)
+  file(MAKE_DIRECTORY ${page_files})
+  add_test(NAME tools_report_page_test COMMAND ${NCEMU_NODE} ${CMAKE_CURRENT_SOURCE_DIR}/tools/report/page_test.mjs)
+  set_tests_properties(tools_report_page_test PROPERTIES ENVIRONMENT
+    "NCEMU=$<TARGET_FILE:ncemu>;NCEMU_SOURCE_DIR=${PROJECT_SOURCE_DIR};NCEMU_TEST_DIR=${page_files};NCEMU_CHROMIUM=${NCEMU_CHROMIUM}")
+else()
+  message(STATUS "The HTML report is not tested: that needs node, chromium and tools/report/check")
+endif()
