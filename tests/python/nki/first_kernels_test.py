@@ -61,7 +61,7 @@ def test_a_product_costs_two_instructions_per_tile_and_no_memset():
     at, b = normal(256, 128), normal(256, 512)
     product_of_tiles(at, b)
     source = product_of_tiles.last.source
-    assert source.count("\nmatmul") == source.count("\nload_stationary") == 2
+    assert source.count("  matmul ") == source.count("  load_stationary ") == 2
     assert source.count("accumulate = true") == 1
     assert "memset" not in source
 

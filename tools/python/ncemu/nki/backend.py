@@ -1,88 +1,78 @@
-"""Where traced programs run: the command ncemu, found on the PATH, by NCEMU, or in the checkout's build directory."""
+"""Traced programs on the emulator: builds, runs and profiles them through the package ncemu."""
 
-import json
 import os
-import pathlib
-import shutil
-import subprocess
-import tempfile
+import sys
 
 import numpy as np
 
-from ncemu.nki import allocate, emitter
+import ncemu
+from ncemu.nki import emitter
 from ncemu.nki.errors import NkiError
 from ncemu.nki.types import NUMPY, SIZE, ElementType
 
 
 class Run:
-    """What a run left: arrays by tensor, the report, the program's text."""
+    """What a run left: arrays by tensor, the result of ncemu.run, the program."""
 
-    def __init__(self, arrays, report, source):
-        self.arrays, self.report, self.source = arrays, report, source
+    def __init__(self, trace, program, result, inputs):
+        self.trace, self.program, self.result, self.inputs = trace, program, result, inputs
+        self.arrays = result.outputs
+        self.report = result.summary
+        self.findings = result.findings
+
+    @property
+    def us(self):
+        """Modelled device time."""
+        return self.result.us
+
+    @property
+    def source(self):
+        """The program in the assembly language; it assembles to the same words."""
+        return self.program.text()
+
+    def profile(self):
+        return ncemu.profile(self.program)
 
 
 class KernelFailed(NkiError):
-    """The emulated program broke a rule, or a check found something."""
+    """The emulated program faulted, or a check found an error."""
 
 
-def command():
-    named = os.environ.get("NCEMU")
-    if named:
-        return named
-    found = shutil.which("ncemu")
-    if found:
-        return found
-    built = pathlib.Path(__file__).resolve().parents[4] / "build" / "ncemu"
-    if built.exists():
-        return str(built)
-    raise NkiError("err_no_emulator", "the command 'ncemu' is neither on the PATH nor built in this checkout")
+def program_of(tr):
+    """The finished program; memory that has been free for longest is used first, else what is lowest."""
+    for order in ("rotate", "compact"):
+        b = emitter.build(tr)
+        try:
+            return b.finish(allocate=order)
+        except ncemu.Error as error:
+            if order == "rotate" and emitter.rule_broken(error).name == "err_out_of_memory":
+                continue
+            raise emitter.rule_broken(error) from None
+
+
+def host_input(s):
+    """The array of an input in a form that ncemu takes."""
+    array = s.array
+    if not isinstance(NUMPY[s.dtype], ElementType) and array.dtype != NUMPY[s.dtype]:
+        array = array.astype(NUMPY[s.dtype])
+    return np.ascontiguousarray(array).reshape(s.shape)
 
 
 def run(tr):
-    allocate.allocate(tr, tr.target.sbuf_bytes, tr.target.psum_banks, tr.target.psum_bank_bytes)
-    source, sites = emitter.text(tr)
-    with tempfile.TemporaryDirectory(prefix="ncemu-nki-") as directory:
-        path = os.path.join(directory, "kernel.nca")
-        with open(path, "w") as f:
-            f.write(source)
-        arguments = [command(), "run", path, "--json=" + os.path.join(directory, "report.json")]
-        outputs = {}
-        for s in tr.storages:
-            if s.kind in ("input", "inout"):
-                name = os.path.join(directory, s.name + ".in.npy")
-                array = s.array
-                if not isinstance(NUMPY[s.dtype], ElementType) and array.dtype != NUMPY[s.dtype]:
-                    array = array.astype(NUMPY[s.dtype])
-                if array.dtype.kind == "V" or array.dtype.num > 23:
-                    array = array.view(np.dtype(f"u{SIZE[s.dtype]}"))
-                np.save(name, array.reshape(s.shape))
-                arguments += ["--in", f"{s.name}={name}"]
-            if s.kind in ("output", "inout"):
-                outputs[s.name] = (s, os.path.join(directory, s.name + ".out.npy"))
-                arguments += ["--out", f"{s.name}={outputs[s.name][1]}"]
-        done = subprocess.run(arguments, capture_output=True, text=True)
-        if done.returncode != 0:
-            message, site = located(done.stderr or done.stdout, path, sites, tr)
-            raise KernelFailed("err_kernel_failed", message, site)
-        arrays = {}
-        for name, (s, file) in outputs.items():
-            arrays[name] = np.load(file).reshape(s.shape)
-        with open(os.path.join(directory, "report.json")) as f:
-            report = json.load(f)
-    return Run(arrays, report, source)
-
-
-def located(message, path, sites, tr):
-    """Messages with the kernel's lines instead of the program's, and the first of these."""
-    out, first = [], ("<kernel>", 0)
-    for line in message.splitlines():
-        if line.startswith(path + ":"):
-            number = line[len(path) + 1:].split(":")[0]
-            site = sites[int(number) - 1] if number.isdigit() and 0 < int(number) <= len(sites) else None
-            if site is not None:
-                file, at = tr.sites[site]
-                if first[1] == 0:
-                    first = (file, at)
-                line = f"{file}:{at}: " + line.split(" ", 1)[1]
-        out.append(line)
-    return "\n".join(out), first
+    program = program_of(tr)
+    inputs = {s.name: host_input(s) for s in tr.storages if s.kind in ("input", "inout")}
+    data = os.environ.get("NCEMU_MODE") != "timing-only"
+    checks = os.environ.get("NCEMU_CHECKS", "default")
+    try:
+        result = ncemu.run(program, inputs if data else None, checks=checks, data=data)
+    except ncemu.Error as error:
+        raise KernelFailed("err_kernel_failed", str(error), (error.file or "<kernel>", error.line or 0)) from None
+    for file, line in dict.fromkeys(site for site, _ in tr.warnings):
+        for message in [m for site, m in tr.warnings if site == (file, line)]:
+            print(f"{file}:{line}: warning: {message}", file=sys.stderr)
+    finished = Run(tr, program, result, inputs)
+    wrong = [f for f in result.findings if f.severity == "error" and not f.allowed]
+    if wrong:
+        lines = [f"{f.file}:{f.line}: {f.check}: {f.message}" + (f"\n  hint: {f.fix}" if f.fix else "") for f in wrong]
+        raise KernelFailed("err_check_failed", "\n".join(lines), (wrong[0].file or "<kernel>", wrong[0].line or 0))
+    return finished

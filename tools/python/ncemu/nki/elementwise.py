@@ -7,7 +7,7 @@ comes first; operands may be broadcast along free axes of size 1.
 from ncemu.nki import operators, policies
 from ncemu.nki.emit import as_f32, chip, is_exact_integers, note_read, number, stream, written
 from ncemu.nki.errors import NkiError
-from ncemu.nki.operands import box, dims_text, merged, narrow
+from ncemu.nki.operands import ONE, box, merged, narrow
 from ncemu.nki.operators import is_number
 from ncemu.nki.tensor import Tensor, new_tile
 from ncemu.nki.types import INTEGERS
@@ -120,7 +120,7 @@ def read_accumulator(tr, dst, data, mask, engine):
         if kept is None:
             return
         dst = narrow(dst, [kept[0][0]] + [[0, n] for n in dst.shape[1:]], (data.shape[0], *dst.shape[1:]))
-    tr.record("read_accumulator", engine, [(None, chip(dst, "[[1, 1]]"))], [dst.storage], [])
+    tr.record("read_accumulator", engine, [(None, chip(dst, ONE))], [dst.storage], [])
     written(dst)
 
 
@@ -188,7 +188,7 @@ def tensor_reduce(tr, dst, op, data, axis, negate=False, mask=None):
         attributes.append(("negate", "true"))
     note_read(data)
     tr.record("tensor_reduce", None,
-              [(None, chip(dst)), (None, chip(data, dims_text(kept + reduced))), *attributes],
+              [(None, chip(dst)), (None, chip(data, tuple(kept + reduced))), *attributes],
               [dst.storage], [data.storage])
     written(dst)
 

@@ -2,7 +2,7 @@
 
 from ncemu.nki import psum
 from ncemu.nki.errors import NkiError
-from ncemu.nki.operands import box, check_tile, chip, dims_text, narrow, note_read, pattern_text
+from ncemu.nki.operands import ONE, box, check_tile, chip, dims_text, narrow, note_read
 from ncemu.nki.operators import is_number
 from ncemu.nki.tensor import Tensor, new_tile
 from ncemu.nki.types import INTEGERS
@@ -29,7 +29,7 @@ def scalar_operand(tr, value, what, partitions, integer=False):
             raise NkiError("err_num_partition_mismatch",
                            f"number of partitions (dimension 0) of {what} {value.describe()} must be {partitions}")
         note_read(value)
-        return chip(value, "[[1, 1]]"), (value.storage,)
+        return chip(value, ONE), (value.storage,)
     if hasattr(value, "register_number"):
         return f"r{value.register_number}", ()
     if not is_number(value):
@@ -104,7 +104,7 @@ def stream(tr, mnemonic, dst, sources, scalars=(), attributes=(), engine=None, m
     operands.extend(attributes)
     writes = [dst.storage]
     for field, t in also_written:
-        operands.append((field, chip(t, "[[1, 1]]")))
+        operands.append((field, chip(t, ONE)))
         writes.append(t.storage)
         written(t)
     tr.record(mnemonic, engine, operands, writes, reads)

@@ -1,40 +1,112 @@
-"""A finished trace as a program in the assembly language: operands are raw patterns at the addresses chosen."""
+"""A finished trace as a program: every record becomes one call of ncemu.Builder, with the kernel's file and line.
 
-from ncemu.nki.types import SIZE
+Storages become tiles that live from their first to their last use; the builder gives them addresses.
+"""
+
+import ast
+
+import ncemu
+from ncemu.nki.errors import NkiError
+
+# Mnemonic -> names of the operands that are written without a name (isa/forms.h).
+POSITIONAL = {
+    "tensor_tensor": ("dst", "src0", "src1"),
+    "scalar_tensor_tensor": ("dst", "src0", "src1"),
+    "tensor_tensor_scan": ("dst", "src0", "src1"),
+    "matmul": ("dst", "moving"),
+    "tensor_copy_predicated": ("dst", "predicate"),
+    "select_reduce": ("dst", "on_true", "predicate"),
+    "n_gather": ("dst", "src", "index"),
+    "local_gather": ("dst", "src", "index"),
+    "load_stationary": ("src",),
+    "match_value_load": ("src",),
+    "set_rng_seed": ("src",),
+    "dma_compute": ("dst", *[f"src{k}" for k in range(16)]),
+}
+DEFAULT = ("dst", "src")
+
+_values = {"true": True, "false": False, "inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}
 
 
-def shown(tr):
-    """The instructions that stay: without memsets of PSUM zeros that nothing reads."""
-    return [i for i in tr.instructions if i is not None]
+def value_of(text):
+    """What a word, a number or a list of the records means to the builder."""
+    try:
+        return _values[text]
+    except KeyError:
+        pass
+    value = ast.literal_eval(text) if text[0] in "[-.0123456789" else text
+    _values[text] = value
+    return value
 
 
-def text(tr, comments=True):
-    """(source, sites): the site of each line of the source, or None."""
-    lines = [f"# traced from {tr.name}", f".machine {tr.target.name}"]
-    sites = [None] * len(lines)
+def build(tr):
+    """The builder's program, and how many instructions it has."""
+    b = ncemu.Builder(machine=tr.machine or tr.target.name, name=tr.name)
+    views = {}
     for s in tr.storages:
         if s.space == "hbm" and (s.last >= 0 or s.kind in ("input", "output", "inout")):
-            shape = ", ".join(str(n) for n in s.shape) or "1"
-            lines.append(f".{s.kind} {s.name} : {s.dtype}[{shape}]")
-            sites.append(None)
-    for mnemonic, engine, site, operands, _ in shown(tr):
-        parts = []
+            kind = "scratch" if s.kind == "hbm" else s.kind
+            views[s] = b.tensor(s.name, kind, s.shape or (1,), s.dtype)
+    sites = [b.at(file, line) for file, line in tr.sites]
+    emit = b.emit
+    for record in tr.instructions:
+        if record is None:
+            continue
+        mnemonic, engine, site, operands, _ = record
+        names = POSITIONAL.get(mnemonic, DEFAULT)
+        arguments, at = {}, 0
         for field, operand in operands:
-            if type(operand) is not str:
-                operand = _operand(operand)
-            parts.append(operand if field is None else f"{field} = {operand}")
-        line = f"{mnemonic} " + ", ".join(parts)
-        if engine is not None:
-            line += f", {'issuer' if mnemonic.startswith('dma_') else 'engine'} = {engine}"
-        lines.append(line)
-        sites.append(site)
-    return "\n".join(lines) + "\n", sites
+            if field is None:
+                field = names[at]
+                at += 1
+            if type(operand) is str:
+                operand = value_of(operand)
+            else:
+                space, s, dtype, part, count, offset, dims, register = operand
+                base = views.get(s)
+                if base is None:
+                    base = views[s] = declare(b, tr, s, sites)
+                if space == "hbm":
+                    operand = base.ap(dims, offset=offset, dtype=dtype) if register is None else \
+                        base.ap(dims, offset=offset, dtype=dtype, register=tr.register(register[0]),
+                                register_step=register[1])
+                elif register is None:
+                    operand = base.ap(dims, partition=part, partitions=count, offset=offset, dtype=dtype)
+                else:
+                    operand = base.ap(dims, partition=part, partitions=count, offset=offset, dtype=dtype,
+                                      register=tr.register(register[0]), register_step=register[1])
+            arguments[field] = operand
+        try:
+            emit(mnemonic, engine=engine, site=sites[site], **arguments)
+        except ncemu.Error as error:
+            raise rule_broken(error, tr.sites[site]) from None
+    return b
 
 
-def _operand(operand):
-    space, s, dtype, part, count, offset, dims, register = operand
-    kind = dtype or s.dtype
-    extra = f", r{register[0].register_number}, {register[1]}" if register else ""
-    if space == "hbm":
-        return f".hbm({s.name}, {kind}, {offset}, {dims}{extra})"
-    return f".ap({space}, {kind}, {s.start + part}, {count}, {s.address + offset * SIZE[kind]}, {dims}{extra})"
+def declare(b, tr, s, sites):
+    b.at(sites[s.site])
+    shape = (s.partitions, s.elements)
+    if s.fixed is None:
+        return b.tile(s.name, shape, s.dtype, s.space)
+    return b.tile(s.name, shape, s.dtype, s.space, partition=s.fixed[0], offset=s.fixed[1])
+
+
+class RuleBroken(NkiError):
+    """The machine's rules, not the interface's: what the vendor's compiler or the hardware would refuse."""
+
+
+def rule_broken(error, site=None):
+    """ncemu's error under a name, at the kernel's line."""
+    first = next((d for d in error.diagnostics if d.severity == "error"), None)
+    lines = []
+    for d in error.diagnostics:
+        lines.append(f"{d.file}:{d.line}: {d.severity}: {d.message}" + (f" [{d.reference}]" if d.reference else ""))
+        lines.extend([f"{n.file}:{n.line}: note: {n.message}" for n in d.notes])
+        if d.hint:
+            lines.append(f"  hint: {d.hint}")
+    text = "\n".join(lines) or error.message
+    if site is None:
+        file, line = (first.file, first.line) if first is not None else (error.file, error.line)
+        site = (file or "<kernel>", line or 0)
+    full = "does not fit into" in text
+    return RuleBroken("err_out_of_memory" if full else "err_rule_of_the_machine", text, site)

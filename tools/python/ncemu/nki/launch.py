@@ -4,8 +4,8 @@ What the kernel returns comes back as numpy arrays; arrays of arguments that the
 """
 
 import functools
+import gc
 import inspect
-import sys
 
 import numpy as np
 
@@ -62,7 +62,20 @@ class Traced:
 
 
 def trace_kernel(function, args, kwargs, generation, machine=None, grid=None):
-    """Executes the kernel once per program of the grid."""
+    """Executes the kernel once per program of the grid.
+
+    A trace only grows, and holds no cycles: without the collector, which would walk it again and again.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return _trace(function, args, kwargs, generation, machine, grid)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _trace(function, args, kwargs, generation, machine, grid):
     tr = tracing.Trace(targets.chosen(machine), generation, function.__name__)
     signature = inspect.signature(function)
     bound = signature.bind(*args, **kwargs)

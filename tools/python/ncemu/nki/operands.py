@@ -1,7 +1,7 @@
 """From views to operands of instructions: patterns of at most four free dimensions, and boxes of masks.
 
 An operand is a tuple (space, storage, type or None, partition, partitions, offset, dimensions, register): `type` only
-where a view reinterprets its storage, whose own type may still change (PSUM, matmul.py); `dimensions` is text.
+where a view reinterprets its storage, whose own type may still change (PSUM, matmul.py).
 """
 
 from ncemu.nki import psum
@@ -10,7 +10,7 @@ from ncemu.nki.index import Mask
 from ncemu.nki.tensor import Tensor
 from ncemu.nki.trace import PARTITIONS
 
-_text = {}
+_patterns = {}
 
 
 def merged(dims):
@@ -26,20 +26,25 @@ def merged(dims):
     return out or [(1, 1)]
 
 
+ONE = ((1, 1),)  # a column
+
+
 def dims_text(dims):
+    """A pattern as the language writes it."""
     return "[" + ", ".join([f"[{s}, {n}]" for s, n in dims]) + "]"
 
 
-def pattern_text(free, t):
-    text = _text.get(free)
-    if text is None:
+def pattern_of(free, t):
+    """The merged dimensions of a tile, slowest first."""
+    pattern = _patterns.get(free)
+    if pattern is None:
         dims = merged(free)
         if len(dims) > 4:
             raise NkiError("err_exceed_max_supported_dimension",
                            f"the access pattern of {t.describe()} has {len(dims)} free dimensions {dims}, an "
                            f"instruction has at most 4")
-        text = _text[free] = dims_text(dims)
-    return text
+        pattern = _patterns[free] = tuple(dims)
+    return pattern
 
 
 def check_tile(t):
@@ -62,13 +67,14 @@ def check_tile(t):
                        if step == 0 else f"{t.describe()}: partitions are taken one after the other, not by {step}")
 
 
-def chip(t, text=None):
-    """The operand of a tile."""
+def chip(t, pattern=None):
+    """The operand of a tile; `pattern`: other free dimensions than the view's own."""
     check_tile(t)
     s = t.storage
-    if text is None:
-        text = _text.get(t.dims[1:]) or pattern_text(t.dims[1:], t)
-    return (s.space, s, t.dtype_, t.part, t.dims[0][1], t.offset, text, t.register)
+    if pattern is None:
+        free = t.dims[1:]
+        pattern = _patterns.get(free) or pattern_of(free, t)
+    return (s.space, s, t.dtype_, t.part, t.dims[0][1], t.offset, pattern, t.register)
 
 
 def note_read(t):

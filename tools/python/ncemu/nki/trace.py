@@ -49,6 +49,7 @@ class Trace:
 
     def __init__(self, target, generation, name="kernel"):
         self.target = target          # machine facts (target.py)
+        self.machine = None           # a machine of one's own (ncemu.Machine), else the target's
         self.generation = generation  # of the interface: "neuronxcc" or "nki"
         self.name = name
         self.instructions = []        # [mnemonic, engine, site, operands, notes]

@@ -2,7 +2,7 @@
 
 from ncemu.nki.emit import copy_where
 from ncemu.nki.errors import NkiError
-from ncemu.nki.operands import box, check_tile, chip, dims_text, narrow, note_read
+from ncemu.nki.operands import ONE, box, check_tile, chip, narrow, note_read
 from ncemu.nki.tensor import Tensor, new_tile
 
 HBM_DIMENSIONS = 4   # of the HBM side of a transfer (isa/README.md)
@@ -80,12 +80,12 @@ def _side(t, steps, counts, partition):
     s = t.storage
     if t.pdim is None:
         dims = list(zip(steps, counts)) or [(1, 1)]
-        return ("hbm", s, t.dtype_, 0, 0, t.offset, dims_text(dims), t.register)
+        return ("hbm", s, t.dtype_, 0, 0, t.offset, tuple(dims), t.register)
     free = [(st, n) for k, (st, n) in enumerate(zip(steps, counts)) if k != partition] or [(1, 1)]
     n = counts[partition] if partition is not None else 1
     if partition is not None and steps[partition] != 1:
         raise NkiError("err_num_partition_mismatch", f"{t.describe()}: partitions are taken one after the other")
-    return (s.space, s, t.dtype_, t.part, n, t.offset, dims_text(free), t.register)
+    return (s.space, s, t.dtype_, t.part, n, t.offset, tuple(free), t.register)
 
 
 def copy(tr, dst, src, mask=None, engine=None, bounds="error", accumulate=False, attributes=()):
@@ -172,10 +172,10 @@ def _copy_rows(tr, dst, src, bounds, accumulate):
     if len(row) > 3:
         raise NkiError("err_exceed_max_supported_dimension", f"rows of {table.describe()} have {len(row)} dimensions, at most 3")
     there = ("hbm", table.storage, table.dtype_, 0, 0, table.offset, 
-             dims_text([(step, count), *([(0, 1)] * (3 - len(row))), *row]), None)
-    here = chip(other, dims_text([(a[1], a[2]) for a in axes] or [(1, 1)]))
+             ((step, count), *([(0, 1)] * (3 - len(row))), *row), None)
+    here = chip(other, tuple([(a[1], a[2]) for a in axes]) or ONE)
     pair = (there, here) if table is dst else (here, there)
-    operands = [(None, pair[0]), (None, pair[1]), ("index", chip(index, "[[1, 1]]"))]
+    operands = [(None, pair[0]), (None, pair[1]), ("index", chip(index, ONE))]
     if bounds != "error":
         operands.append(("bounds", bounds))
     if accumulate:
@@ -200,9 +200,9 @@ def transpose(tr, dst, src, engine=None):
     operands = []
     for t in (dst, src):
         if t.pdim is None:
-            operands.append((None, ("hbm", t.storage, t.dtype_, 0, 0, t.offset, dims_text(t.dims), t.register)))
+            operands.append((None, ("hbm", t.storage, t.dtype_, 0, 0, t.offset, t.dims, t.register)))
         else:
-            operands.append((None, chip(t, dims_text(t.dims[1:]))))
+            operands.append((None, chip(t, t.dims[1:])))
     tr.record("dma_transpose", engine, operands, [dst.storage], [src.storage])
 
 

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+import ncemu
+
 from ncemu.nki.errors import NkiError
 
 # isa name -> names of the interface, bytes, numpy's own type or None. Datasheet 4.1.
@@ -36,13 +38,9 @@ class ElementType:
 
 
 def _numpy_types():
-    try:
-        from ncemu import dtypes
-    except ImportError:
-        dtypes = None
     result = {}
     for isa, (names, size, own) in TABLE.items():
-        found = own if own is not None else getattr(dtypes, names[0], None)
+        found = own if own is not None else getattr(ncemu, names[0], None)
         result[isa] = found if found is not None else ElementType(names[0], size)
     return result
 
