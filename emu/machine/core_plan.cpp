@@ -90,12 +90,11 @@ bool Core::look(EngineCore& engine) {
 bool Core::plan(EngineCore& engine) {
   const Instruction& instruction = engine.sequencer.current();
   const Prepared& prepared = engine.next();
-  Semaphores::Satisfaction wait;
-  if (instruction.wait.present()) {
-    wait =
-        semaphores_.satisfaction(instruction.wait.semaphore, instruction.wait.condition, engine.wait_value);
-    if (!wait.holds) return false;
-  }
+  const Semaphores::Satisfaction wait =
+      instruction.wait.present() ? semaphores_.satisfaction(instruction.wait.semaphore,
+                                                            instruction.wait.condition, engine.wait_value)
+                                 : Semaphores::Satisfaction{true, false, 0, {}};
+  if (!wait.holds) return false;
   Plan& plan = engine.plan;
   plan.reason = StallReason::none;
   plan.released = false;

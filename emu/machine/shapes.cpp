@@ -91,8 +91,10 @@ Word hash_of(const std::vector<Word>& key) {
 bool Shapes::is(Number number, const std::vector<Word>& key) const {
   const std::size_t begin = begins_[number];
   const std::size_t end = number + 1 < begins_.size() ? begins_[number + 1] : keys_.size();
-  return end - begin == key.size() &&
-         std::equal(key.begin(), key.end(), keys_.begin() + static_cast<std::ptrdiff_t>(begin));
+  if (end - begin != key.size()) return false;
+  Word difference = 0;
+  for (std::size_t i = 0; i < key.size(); ++i) difference |= keys_[begin + i] ^ key[i];
+  return difference == 0;
 }
 
 Shapes::Number Shapes::number(const Instruction& instruction) {
