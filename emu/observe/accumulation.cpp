@@ -29,6 +29,7 @@ Accumulation::Accumulation(const Program& program)
     : program_(program),
       words_(program.target.partitions,
              std::vector<Word>(program.target.psum_partition_bytes() / word_bytes)),
+      last_(program.target.psum_partition_bytes() / word_bytes / bank_words + 1),
       newest_(std::size_t{program.target.psum_partition_bytes() / word_bytes / bank_words + 1} *
               (program.target.partitions / quadrant_lanes)) {}
 
@@ -59,6 +60,7 @@ void Accumulation::on_start(const Started& started) {
     }
     return;
   }
+  if (started.work.psum_written == 0) return;
   for_each_access(instruction, [&](const auto& pattern, Role role) {
     if constexpr (std::is_same_v<std::decay_t<decltype(pattern)>, AccessPattern>) {
       if (role == Role::write && pattern.space == Space::psum) write(started, pattern);
@@ -70,7 +72,31 @@ void Accumulation::write(const Started& started, const AccessPattern& pattern) {
   stamp(pattern, foreign | static_cast<Word>(started.engine) << engine_shift | started.index);
 }
 
+Accumulation::Stretch* Accumulation::bank_of(const detail::Runs& runs) {
+  const auto bank = static_cast<std::size_t>(runs.offset / bank_bytes);
+  return runs.rank == 0 && runs.offset % bank_bytes + runs.length <= bank_bytes ? &last_[bank] : nullptr;
+}
+
+const Accumulation::Stretch* Accumulation::inside_last(const AccessPattern& pattern,
+                                                       const detail::Runs& runs) {
+  const Stretch* last = bank_of(runs);
+  if (last == nullptr || runs.offset < last->begin || runs.offset + runs.length > last->end) return nullptr;
+  const Lanes lanes = lanes_of(pattern);
+  return common(lanes, last->lanes) == lanes ? last : nullptr;
+}
+
 void Accumulation::stamp(const AccessPattern& pattern, Word word) {
+  const detail::Runs runs = detail::runs(pattern);
+  const Stretch* known = inside_last(pattern, runs);
+  if (known != nullptr && known->word == word) return;
+  if (Stretch* bank = bank_of(runs)) {
+    *bank = {lanes_of(pattern), runs.offset, runs.offset + runs.length, word};
+    // A word that is written in part counts as a whole.
+    bank->begin -= bank->begin % word_bytes;
+    bank->end += -bank->end & (word_bytes - 1);
+  } else {
+    last_.assign(last_.size(), {});
+  }
   words_.write(lanes_of(pattern), [&](const Lanes&, std::vector<Word>& words) {
     for_each_words(pattern, [&](std::int64_t begin, std::int64_t end) {
       std::fill(words.begin() + begin, words.begin() + end, word);
@@ -83,7 +109,10 @@ void Accumulation::matmul(const Started& started, const Matmul& matmul) {
   const auto first_word = static_cast<std::uint32_t>(dst.offset / word_bytes);
   const std::uint32_t end = std::uint32_t{dst.partition} + dst.partitions;
   Word group = 0, by = 0;
-  if (matmul.accumulate) {
+  const Stretch* known = matmul.accumulate ? inside_last(dst, detail::runs(dst)) : nullptr;
+  if (known != nullptr) {
+    ((known->word & foreign) != 0 ? by : group) = known->word;
+  } else if (matmul.accumulate) {
     words_.read(lanes_of(dst), [&](const Lanes&, const std::vector<Word>& words) {
       for_each_words(dst, [&](std::int64_t begin, std::int64_t stop) {
         for (std::int64_t i = begin; i < stop; ++i) {
@@ -93,6 +122,8 @@ void Accumulation::matmul(const Started& started, const Matmul& matmul) {
         }
       });
     });
+  }
+  if (matmul.accumulate) {
     if (by != 0) {
       report(started, Mistake::foreign_words, by);
     } else if (group == 0) {

@@ -1,6 +1,13 @@
 // Accumulation groups in modes without data, and that they agree with what the tensor engine does with data.
 
+#include <algorithm>
+#include <array>
+#include <random>
+#include <string>
+
+#include "emu/observe/accumulation.h"
 #include "tests/emu/observe/checked.h"
+#include "tests/emu/observe/observed.h"
 
 using namespace ncemu;
 using namespace ncemu::test;
@@ -68,4 +75,84 @@ TEST_CASE("reading a sum leaves its group open") {
   CHECK(groups(head + ".sbuf o : f32[64, 64]\nmatmul p, m, accumulate = false\ntensor_copy o, p\n"
                       "matmul p, m, accumulate = true\n")
             .empty());
+}
+
+TEST_CASE("random matmuls and writes give the findings of a plain array with a number for each word") {
+  constexpr int lanes = 128, bank_words = 512, words = 4 * bank_words;
+  constexpr int written_by_vector = -1;
+  std::mt19937 random(4);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  std::uint64_t reported = 0;
+  for (int round = 0; round < 40; ++round) {
+    Program program;
+    Accumulation accumulation(program);
+    std::vector<int> plain(static_cast<std::size_t>(lanes * words));  // 0: untouched
+    std::array<std::array<int, 4>, words / bank_words> newest{};      // by bank and 32 lanes
+    int groups = 0;
+    std::uint64_t no_group = 0, foreign = 0, older = 0;
+    for (int step = 0; step < 60; ++step) {
+      AccessPattern p;
+      p.space = Space::psum;
+      p.partition = static_cast<std::uint8_t>(32 * below(3));
+      p.partitions = static_cast<std::uint8_t>(32 * (1 + below(2)));
+      // Mostly the same few places, as a kernel has them; some strided.
+      const int bank = below(3), column = 128 * below(3), step_words = below(4) == 0 ? 2 : 1;
+      const int count = (128 + 64 * below(3)) / step_words;
+      p.offset = static_cast<std::uint32_t>((bank * bank_words + column) * 4);
+      p.dims[0] = {static_cast<std::int16_t>(step_words), static_cast<std::uint16_t>(count)};
+      const auto each = [&](auto&& visit) {
+        for (int lane = p.partition; lane < p.partition + p.partitions; ++lane) {
+          for (int i = 0; i < count; ++i)
+            visit(
+                plain[static_cast<std::size_t>(lane * words + bank * bank_words + column + i * step_words)]);
+        }
+      };
+      if (below(6) == 0) {
+        each([&](int& word) { word = written_by_vector; });
+        start(program, accumulation, Engine::vector, Opcode::memset, Memset{.dst = p});
+        continue;
+      }
+      const bool accumulate = below(3) != 0;
+      int group = 0;
+      bool any_foreign = false;
+      if (accumulate) {
+        each([&](int& word) {
+          group = std::max(group, word);
+          any_foreign = any_foreign || word == written_by_vector;
+        });
+        foreign += any_foreign ? 1 : 0;
+        no_group += !any_foreign && group == 0 ? 1 : 0;
+      }
+      bool passed = false;
+      for (int q = p.partition / 32; q < (p.partition + p.partitions) / 32; ++q)
+        passed = passed || newest[static_cast<std::size_t>(bank)][static_cast<std::size_t>(q)] > group;
+      if (group == 0) {
+        group = ++groups;
+        for (int q = p.partition / 32; q < (p.partition + p.partitions) / 32; ++q)
+          newest[static_cast<std::size_t>(bank)][static_cast<std::size_t>(q)] = group;
+      } else {
+        older += passed ? 1 : 0;
+      }
+      each([&](int& word) { word = group; });
+      Matmul matmul;
+      matmul.dst = p;
+      matmul.accumulate = accumulate;
+      start(program, accumulation, Engine::tensor, Opcode::matmul, matmul);
+    }
+    std::uint64_t found_no_group = 0, found_foreign = 0, found_older = 0;
+    for (const Finding& f : accumulation.findings()) {
+      const auto says = [&](const char* words_of_it) {
+        return f.message.find(words_of_it) != std::string::npos ? f.count : 0;
+      };
+      found_no_group += says("no matmul opened");
+      found_foreign += says("into words of");
+      found_older += says("newer accumulation group");
+    }
+    INFO("round ", round);
+    REQUIRE(found_no_group == no_group);
+    REQUIRE(found_foreign == foreign);
+    REQUIRE(found_older == older);
+    reported += no_group + foreign + older;
+  }
+  CHECK(reported > 200);
 }

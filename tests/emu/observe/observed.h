@@ -20,6 +20,7 @@ inline void start(Program& program, Observer& observer, Engine engine, Opcode op
   started.rows = rows;
   stream.push_back(instruction);
   started.instruction = &instruction;
+  started.work = work(instruction);
   observer.on_start(started);
 }
 
