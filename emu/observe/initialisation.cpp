@@ -100,13 +100,19 @@ void Initialisation::on_start(const Started& started) {
     return;
   }
   bool all_sound = !engines_.any() || info(instruction.opcode).is_dma();
+  bool nothing_new = true;
   for_each_access(instruction, [&](const auto& pattern, Role role) {
-    if (role == Role::read) all_sound = all_sound && is_sound(pattern);
+    if (role == Role::read) {
+      all_sound = all_sound && is_sound(pattern);
+    } else {
+      nothing_new = nothing_new && is_known(pattern);
+    }
   });
   if (!all_sound) {
     follow(started, instruction);
     return;
   }
+  if (nothing_new) return;
   for_each_access(instruction, [&](const auto& pattern, Role role) {
     if (role == Role::write) write(pattern, nullptr);
   });

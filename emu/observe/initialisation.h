@@ -57,6 +57,9 @@ class Initialisation : public Observer {
   bool tracked(std::uint16_t tensor) const { return tensors_[tensor] != nullptr; }
   ChipShadow& chip(const AccessPattern& p) { return p.space == Space::psum ? psum_ : sbuf_; }
   bool is_sound(const AccessPattern& pattern) { return chip(pattern).is_sound(pattern); }
+  // Known to be sound, without looking.
+  bool is_known(const AccessPattern& pattern) { return chip(pattern).is_known(pattern); }
+  bool is_known(const HbmPattern& pattern) const { return !tracked(pattern.tensor); }
   bool is_sound(const HbmPattern& pattern) const {
     return !tracked(pattern.tensor) || tensors_[pattern.tensor]->is_sound(pattern);
   }

@@ -5,6 +5,8 @@
 namespace ncemu {
 namespace {
 
+constexpr std::int64_t word_bytes = 64;  // of which a bit of a coarse row tells, and a word of a fine one
+
 constexpr std::uint64_t bits_from(std::int64_t first) { return ~std::uint64_t{0} << first; }
 // The bits below `end`, 1 to 64.
 constexpr std::uint64_t bits_below(std::int64_t end) { return ~std::uint64_t{0} >> (64 - end); }
@@ -38,40 +40,59 @@ Lanes lanes_of(const AccessPattern& pattern) { return Lanes::range(pattern.parti
 
 }  // namespace
 
-bool ByteRow::is_sound(std::int64_t begin, std::int64_t length) const {
+bool ByteRow::all_written(std::int64_t begin, std::int64_t length) const {
+  if (!fine_) {
+    length = (begin + length + word_bytes - 1) / word_bytes - begin / word_bytes;
+    begin /= word_bytes;
+  }
   std::uint64_t missing = 0;
   for_each_word(begin, length,
                 [&](std::size_t word, std::uint64_t mask) { missing |= ~written_[word] & mask; });
-  return missing == 0 && (origins_.empty() || look(begin, length) == sound);
+  return missing == 0;
+}
+
+bool ByteRow::is_sound(std::int64_t begin, std::int64_t length) const {
+  return all_written(begin, length) && (origins_.empty() || look(begin, length) == sound);
 }
 
 Origin ByteRow::look(std::int64_t begin, std::int64_t length) const {
-  std::uint64_t missing = 0;
-  for_each_word(begin, length,
-                [&](std::size_t word, std::uint64_t mask) { missing |= ~written_[word] & mask; });
-  if (missing != 0) return unwritten;
+  if (!all_written(begin, length)) return unwritten;
   if (origins_.empty()) return sound;
   const auto first = origins_.begin() + begin, end = first + length;
   const auto found = std::find_if(first, end, [](Origin o) { return o != sound; });
   return found == end ? sound : *found;
 }
 
+void ByteRow::refine() {
+  std::vector<std::uint64_t> fine(static_cast<std::size_t>(words_));
+  for (std::size_t w = 0; w < fine.size(); ++w) {
+    if ((written_[w / 64] >> w % 64 & 1U) != 0) fine[w] = ~std::uint64_t{0};
+  }
+  written_ = std::move(fine);
+  fine_ = true;
+}
+
 void ByteRow::write(std::int64_t begin, std::int64_t length, Origin origin) {
-  for_each_word(begin, length, [&](std::size_t word, std::uint64_t mask) { written_[word] |= mask; });
+  if (!fine_ && (begin % word_bytes != 0 || length % word_bytes != 0)) refine();
+  const std::int64_t unit = fine_ ? 1 : word_bytes;
+  for_each_word(begin / unit, length / unit,
+                [&](std::size_t word, std::uint64_t mask) { written_[word] |= mask; });
   if (origins_.empty()) {
     if (origin == sound) return;
-    origins_.resize(written_.size() * 64);
+    origins_.resize(static_cast<std::size_t>(words_ * word_bytes));
   }
   std::fill_n(origins_.begin() + begin, length, origin);
 }
 
 bool ChipShadow::is_sound(const AccessPattern& pattern) const {
+  if (is_known(pattern)) return true;
   const detail::Runs runs = detail::runs(pattern);
   bool all = true;
   lanes_.read(lanes_of(pattern), [&](const Lanes&, const ByteRow& row) {
     auto look = [&](std::int64_t begin, std::int64_t length) { all = all && row.is_sound(begin, length); };
     if (all) detail::walk(runs, runs.rank, runs.offset, look);
   });
+  if (all && !origins_) sound_.add(pattern, 0);
   return all;
 }
 
@@ -92,6 +113,8 @@ std::vector<Origin> ChipShadow::look(const AccessPattern& pattern) const {
 }
 
 void ChipShadow::write(const AccessPattern& pattern) {
+  if (is_known(pattern)) return;
+  if (!origins_) sound_.add(pattern, 0);
   const detail::Runs runs = detail::runs(pattern);
   lanes_.write(lanes_of(pattern), [&](const Lanes&, ByteRow& row) {
     auto write = [&](std::int64_t begin, std::int64_t length) { row.write(begin, length, sound); };
@@ -100,6 +123,10 @@ void ChipShadow::write(const AccessPattern& pattern) {
 }
 
 void ChipShadow::write(const AccessPattern& pattern, const std::vector<Origin>& origins) {
+  if (!origins_ && std::any_of(origins.begin(), origins.end(), [](Origin o) { return o != sound; })) {
+    origins_ = true;
+    sound_.clear();
+  }
   const std::int64_t width = size_of(pattern.dtype);
   const auto elements = static_cast<std::size_t>(pattern.elements());
   const auto row_of = [&](int p) { return origins.data() + elements * static_cast<std::size_t>(p); };

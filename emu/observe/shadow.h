@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "emu/observe/lane_classes.h"
+#include "emu/observe/pattern_table.h"
 
 namespace ncemu {
 
@@ -19,7 +20,7 @@ inline constexpr Origin unwritten = 0xFFFF;
 // Bytes in a row: of a class of lanes, or a page of a tensor.
 class ByteRow {
  public:
-  explicit ByteRow(std::int64_t bytes) : written_(static_cast<std::size_t>((bytes + 63) / 64)) {}
+  explicit ByteRow(std::int64_t bytes) : words_((bytes + 63) / 64), written_(words_of(words_)) {}
 
   // All written, none with an origin.
   bool is_sound(std::int64_t begin, std::int64_t length) const;
@@ -29,17 +30,28 @@ class ByteRow {
   friend bool operator==(const ByteRow&, const ByteRow&) = default;
 
  private:
-  std::vector<std::uint64_t> written_;  // a bit per byte
-  std::vector<Origin> origins_;         // per byte; empty while all are sound
+  static std::size_t words_of(std::int64_t bits) { return static_cast<std::size_t>((bits + 63) / 64); }
+  bool all_written(std::int64_t begin, std::int64_t length) const;
+  void refine();
+
+  std::int64_t words_;  // of 64 bytes
+  bool fine_ = false;   // a bit per byte; until a part of a word is written a bit per word
+  std::vector<std::uint64_t> written_;
+  std::vector<Origin> origins_;  // per byte; empty while all are sound
 };
 
-// SBUF or PSUM.
+// SBUF or PSUM. What was written once stays so; while no byte carries an origin, a pattern found sound is not
+// looked at again.
 class ChipShadow {
  public:
   ChipShadow(std::uint32_t partitions, std::uint32_t partition_bytes)
       : lanes_(partitions, ByteRow(partition_bytes)) {}
 
   bool is_sound(const AccessPattern& pattern) const;
+  // The same, if it is known without looking at the bytes.
+  bool is_known(const AccessPattern& pattern) const {
+    return !origins_ && sound_.find(pattern) != PatternTable::none;
+  }
   // Per element, partition slowest, in stream order.
   std::vector<Origin> look(const AccessPattern& pattern) const;
   void write(const AccessPattern& pattern);
@@ -47,6 +59,8 @@ class ChipShadow {
 
  private:
   LaneClasses<ByteRow> lanes_;
+  bool origins_ = false;        // some byte may carry one
+  mutable PatternTable sound_;  // patterns found sound, as long as there are none
 };
 
 // A tensor in HBM, in pages that exist once something in them is written.

@@ -112,3 +112,32 @@ TEST_CASE("lanes that were written one by one become one class again") {
   });
   CHECK(seen == 128);
 }
+
+TEST_CASE("a row in whole words of 64 bytes knows the same as one written byte by byte") {
+  constexpr int words = 20, length = words * 64;
+  std::mt19937 random(9);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  for (int round = 0; round < 50; ++round) {
+    ByteRow row(length);
+    std::vector<Origin> plain(length, unwritten);
+    for (int step = 0; step < 30; ++step) {
+      // Whole words for a while, then parts of them too, then values that come from nowhere.
+      const int unit = step < 15 ? 64 : 1;
+      const int begin = below(length / unit) * unit;
+      const int n = std::min(length - begin, (1 + below(3 * 64 / unit)) * unit);
+      const Origin origin = step < 25 ? sound : static_cast<Origin>(below(3));
+      row.write(begin, n, origin);
+      std::fill_n(plain.begin() + begin, n, origin);
+
+      const int at = below(length), count = 1 + below(length - at);
+      Origin expected = sound;
+      for (int b = at; b < at + count; ++b) {
+        if (plain[static_cast<std::size_t>(b)] == unwritten) expected = unwritten;
+        if (expected == sound) expected = plain[static_cast<std::size_t>(b)];
+      }
+      INFO("round ", round, " step ", step, " bytes ", at, " + ", count);
+      REQUIRE(row.look(at, count) == expected);
+      REQUIRE(row.is_sound(at, count) == (expected == sound));
+    }
+  }
+}
