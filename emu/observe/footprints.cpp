@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <unordered_map>
 
 namespace ncemu {
@@ -56,6 +57,78 @@ struct SignatureHash {
 struct Boundary {
   std::int64_t at;
   Footprints::Id id;
+};
+
+// Gives the atoms of a memory to the footprints that have them: bytes in the same footprints are one atom.
+class Divider {
+ public:
+  using Stretch = Footprints::Stretch;
+  Divider(std::vector<std::vector<Footprints::Atom>>& atoms, std::size_t& count)
+      : atoms_(atoms), count_(count) {}
+
+  // All stretches of the memory, or of a row.
+  void sweep(std::span<const Stretch> stretches) {
+    boundaries_.clear();
+    for (const auto& [bytes, id] : stretches) {
+      boundaries_.push_back({bytes.begin, id});
+      boundaries_.push_back({bytes.end, id});
+    }
+    std::sort(boundaries_.begin(), boundaries_.end(),
+              [](const Boundary& x, const Boundary& y) { return x.at < y.at; });
+    begins_.clear();
+    atom_of_.clear();
+    Signature inside;
+    for (std::size_t i = 0; i < boundaries_.size();) {
+      const std::int64_t at = boundaries_[i].at;
+      for (; i < boundaries_.size() && boundaries_[i].at == at; ++i) inside.toggle(boundaries_[i].id);
+      const auto [found, fresh] = known_.try_emplace(inside, static_cast<Footprints::Atom>(count_));
+      if (fresh) ++count_;
+      begins_.push_back(at);
+      atom_of_.push_back(found->second);
+    }
+    for (const auto& [bytes, id] : stretches) {
+      auto& list = atoms_[id];
+      auto at = static_cast<std::size_t>(std::lower_bound(begins_.begin(), begins_.end(), bytes.begin) -
+                                         begins_.begin());
+      for (; at < begins_.size() && begins_[at] < bytes.end; ++at) {
+        if (list.empty() || list.back() != atom_of_[at]) list.push_back(atom_of_[at]);
+      }
+    }
+  }
+
+  // The rows between two ends of rectangles are alike, and one sweep does for all of them.
+  void divide_rows(std::vector<Footprints::Rectangle>& rectangles) {
+    std::sort(rectangles.begin(), rectangles.end(),
+              [](const auto& x, const auto& y) { return x.row < y.row; });
+    std::vector<Footprints::Rectangle> active;
+    std::vector<Stretch> stretches;
+    for (std::size_t next = 0; next < rectangles.size() || !active.empty();) {
+      if (active.empty()) row_ = rectangles[next].row;
+      std::erase_if(active, [&](const auto& r) { return r.end <= row_; });
+      for (; next < rectangles.size() && rectangles[next].row <= row_; ++next)
+        active.push_back(rectangles[next]);
+      stretches.clear();
+      std::int64_t end = next < rectangles.size() ? rectangles[next].row : never_row;
+      for (const auto& r : active) {
+        stretches.push_back(r.columns);
+        end = std::min(end, r.end);
+      }
+      sweep(stretches);
+      row_ = end;
+    }
+  }
+
+ private:
+  static constexpr std::int64_t never_row = std::numeric_limits<std::int64_t>::max();
+
+  std::vector<std::vector<Footprints::Atom>>& atoms_;
+  std::size_t& count_;
+  std::unordered_map<Signature, Footprints::Atom, SignatureHash> known_;
+  std::vector<Boundary> boundaries_;
+  // The stretches between boundaries; those of one signature are one atom.
+  std::vector<std::int64_t> begins_;
+  std::vector<Footprints::Atom> atom_of_;
+  std::int64_t row_ = 0;
 };
 
 }  // namespace
@@ -117,11 +190,24 @@ bool shared_bytes(const Footprint& a, const Footprint& b, Extent& bytes, LaneSet
   return false;
 }
 
-Footprints::Id Footprints::add(const Footprint& footprint, bool write) {
-  if (write) {
-    if (written_.size() <= footprint.memory) written_.resize(footprint.memory + 1);
-    written_[footprint.memory] = true;
+void Footprints::mark_written(std::uint32_t memory) {
+  if (written_.size() <= memory) written_.resize(memory + 1);
+  written_[memory] = true;
+}
+
+Footprints::Id Footprints::add(const AccessPattern& pattern, bool write) {
+  const Id known = patterns_.find(pattern);
+  if (known == PatternTable::none) {
+    const Id id = add(footprint_of(pattern), write);
+    patterns_.add(pattern, id);
+    return id;
   }
+  if (write) mark_written(all_[known].memory);
+  return known;
+}
+
+Footprints::Id Footprints::add(const Footprint& footprint, bool write) {
+  if (write) mark_written(footprint.memory);
   if (2 * (all_.size() + 1) > table_.size()) grow_table();
   const std::uint64_t hash = hash_of(footprint);
   std::size_t at = hash & (table_.size() - 1);
@@ -167,43 +253,54 @@ void Footprints::divide() {
 }
 
 void Footprints::divide(std::span<const Id> ids, std::vector<std::vector<Atom>>& atoms) {
-  std::vector<std::vector<Extent>> extents;
-  std::vector<Boundary> boundaries;
-  extents.reserve(ids.size());
+  Divider divider(atoms, atom_count_);
+  std::vector<Rectangle> rectangles;
+  if (const auto pitch = common_pitch(ids); pitch && rectangles_of(ids, *pitch, rectangles)) {
+    divider.divide_rows(rectangles);
+  } else {
+    std::vector<Stretch> stretches;
+    for (const Id id : ids) {
+      for (const Extent& e : extents_of(all_[id].runs)) stretches.push_back({e, id});
+    }
+    divider.sweep(stretches);
+  }
   for (const Id id : ids) {
-    extents.push_back(extents_of(all_[id].runs));
-    for (const Extent& e : extents.back()) {
-      boundaries.push_back({e.begin, id});
-      boundaries.push_back({e.end, id});
-    }
-  }
-  std::sort(boundaries.begin(), boundaries.end(),
-            [](const Boundary& x, const Boundary& y) { return x.at < y.at; });
-  // The stretches between boundaries; those of one signature are one atom.
-  std::vector<std::int64_t> begins;
-  std::vector<Atom> atom_of;
-  std::unordered_map<Signature, Atom, SignatureHash> known;
-  Signature inside;
-  for (std::size_t i = 0; i < boundaries.size();) {
-    const std::int64_t at = boundaries[i].at;
-    for (; i < boundaries.size() && boundaries[i].at == at; ++i) inside.toggle(boundaries[i].id);
-    const auto [found, fresh] = known.try_emplace(inside, static_cast<Atom>(atom_count_));
-    if (fresh) ++atom_count_;
-    begins.push_back(at);
-    atom_of.push_back(found->second);
-  }
-  for (std::size_t k = 0; k < ids.size(); ++k) {
-    std::vector<Atom>& list = atoms[ids[k]];
-    for (const Extent& e : extents[k]) {
-      auto at =
-          static_cast<std::size_t>(std::lower_bound(begins.begin(), begins.end(), e.begin) - begins.begin());
-      for (; at < begins.size() && begins[at] < e.end; ++at) {
-        if (list.empty() || list.back() != atom_of[at]) list.push_back(atom_of[at]);
-      }
-    }
+    std::vector<Atom>& list = atoms[id];
     std::sort(list.begin(), list.end());
     list.erase(std::unique(list.begin(), list.end()), list.end());
   }
+}
+
+// The one step of all strided footprints; none: they have several, or more than one dimension.
+std::optional<std::int64_t> Footprints::common_pitch(std::span<const Id> ids) const {
+  std::optional<std::int64_t> pitch;
+  for (const Id id : ids) {
+    const detail::Runs& runs = all_[id].runs;
+    if (runs.rank == 0) continue;
+    if (runs.rank > 1 || runs.loops[0].step <= 0 || (pitch && *pitch != runs.loops[0].step)) return {};
+    pitch = runs.loops[0].step;
+  }
+  return pitch;
+}
+
+// False: one of them is none.
+bool Footprints::rectangles_of(std::span<const Id> ids, std::int64_t pitch,
+                               std::vector<Rectangle>& rectangles) const {
+  for (const Id id : ids) {
+    const detail::Runs& runs = all_[id].runs;
+    const std::int64_t column = runs.offset % pitch;
+    Rectangle r{runs.offset / pitch, 0, {{column, column + runs.length}, id}};
+    if (r.columns.bytes.end <= pitch) {
+      r.end = r.row + (runs.rank == 0 ? 1 : runs.loops[0].count);
+    } else if (runs.rank == 0 && column == 0 && runs.length % pitch == 0) {
+      r.end = r.row + runs.length / pitch;
+      r.columns.bytes.end = pitch;
+    } else {
+      return false;
+    }
+    rectangles.push_back(r);
+  }
+  return true;
 }
 
 }  // namespace ncemu

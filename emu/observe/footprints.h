@@ -6,10 +6,12 @@
 // exact.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "emu/observe/pattern_table.h"
 #include "isa/program.h"
 
 namespace ncemu {
@@ -53,6 +55,8 @@ class Footprints {
 
   // Equal footprints have one number.
   Id add(const Footprint& footprint, bool write);
+  Id add(const AccessPattern& pattern, bool write);
+  Id add(const HbmPattern& pattern, bool write) { return add(footprint_of(pattern), write); }
   const Footprint& operator[](Id id) const { return all_[id]; }
   std::size_t size() const { return all_.size(); }
 
@@ -63,16 +67,31 @@ class Footprints {
   }
   std::size_t atom_count() const { return atom_count_; }
 
+  // Bytes of a lane that a footprint touches.
+  struct Stretch {
+    Extent bytes;
+    Id id = 0;
+  };
+  // The same bytes in rows [row, end) of one pitch.
+  struct Rectangle {
+    std::int64_t row = 0, end = 0;
+    Stretch columns;
+  };
+
  private:
   static constexpr Id none = 0xFFFFFFFF;
   void grow_table();
+  void mark_written(std::uint32_t memory);
   void divide(std::span<const Id> ids, std::vector<std::vector<Atom>>& atoms);
+  std::optional<std::int64_t> common_pitch(std::span<const Id> ids) const;
+  bool rectangles_of(std::span<const Id> ids, std::int64_t pitch, std::vector<Rectangle>& rectangles) const;
 
   std::vector<Footprint> all_;
   std::vector<bool> written_;          // memories
   std::vector<std::uint64_t> hashes_;  // of all_
   std::vector<Id> table_;              // of numbers by hash, open addressing
-  std::vector<std::size_t> first_;     // of each footprint, in members_
+  PatternTable patterns_;
+  std::vector<std::size_t> first_;  // of each footprint, in members_
   std::vector<Atom> members_;
   std::size_t atom_count_ = 0;
 };

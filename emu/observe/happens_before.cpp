@@ -35,41 +35,24 @@ std::size_t first_that(std::size_t from, std::size_t size, Condition&& holds) {
 }  // namespace
 
 HappensBefore::HappensBefore(const RunTrace& trace) : trace_(&trace), semaphores_(256) {
-  std::array<EngineSet, 256> producers;
-  // Waits that the run has not come to count too: their signals tell what goes wrong.
-  for (const Engine e : all_engines) {
-    for (const Instruction& instruction : trace.program().stream(e)) {
-      if (!instruction.wait.present()) continue;
-      Semaphore& s = semaphores_[instruction.wait.semaphore];
-      s.listeners = s.listeners | e;
-    }
-  }
-  for (const RunSite& site : trace.sites()) {
-    for (const Effect& effect : trace.effects(site)) {
-      Semaphore& s = semaphores_[effect.semaphore];
-      if (effect.kind == Effect::Kind::increment)
-        producers[effect.semaphore] = producers[effect.semaphore] | site.engine;
-      if (effect.kind == Effect::Kind::decrement) {
-        s.consumers = s.consumers | site.engine;
-        s.listeners = s.listeners | site.engine;
-      }
-    }
-  }
-  for (const RunSite& site : trace.sites()) {
-    for (const Effect& effect : trace.effects(site)) {
-      Semaphore& s = semaphores_[effect.semaphore];
-      if (effect.kind == Effect::Kind::set && !s.listeners.empty()) s.listeners = s.listeners | site.engine;
-    }
-  }
   for (std::size_t i = 0; i < semaphores_.size(); ++i) {
-    semaphores_[i].producers = producers[i];
+    const RunTrace::Users& users = trace.users(i);
+    Semaphore& s = semaphores_[i];
+    s.producers = users.producers;
+    s.consumers = users.consumers;
+    // Waits that the run has not come to count too: their signals tell what goes wrong.
+    for (const Engine e : all_engines) {
+      if (trace.use().of(e, i).waits) s.listeners = s.listeners | e;
+    }
+    s.listeners = s.listeners | users.consumers;
+    if (!s.listeners.empty()) s.listeners = s.listeners | users.setters;
     const auto several = [&] {
       int n = 0;
-      for (const Engine e : all_engines) n += producers[i].contains(e);
+      for (const Engine e : all_engines) n += users.producers.contains(e);
       return n > 1;
     };
-    if (semaphores_[i].listeners.empty() || !several()) continue;
-    semaphores_[i].ordered = false;
+    if (s.listeners.empty() || !several()) continue;
+    s.ordered = false;
     ++unordered_;
   }
 }

@@ -99,7 +99,8 @@ std::vector<Finding> RaceObserver::findings() {
   for (Finding& finding : find_unused_signals(trace_)) {
     if (!races(finding.involved.front())) all.push_back(std::move(finding));
   }
-  for (Finding& finding : find_impossible_waits(trace_.program())) all.push_back(std::move(finding));
+  for (Finding& finding : find_impossible_waits(trace_.program(), trace_.use()))
+    all.push_back(std::move(finding));
   return all;
 }
 

@@ -65,7 +65,9 @@ std::uint32_t need_of(const Wait& wait) {
   return 0;
 }
 
-RunTrace::RunTrace(const Program& program) : program_(&program) {
+RunTrace::RunTrace(const Program& program) : program_(&program), use_(semaphore_use(program)) {
+  order_.reserve(program.instruction_count());
+  sites_.reserve(program.instruction_count());
   for (const Engine e : all_engines) {
     static_site_[static_cast<std::size_t>(e)].assign(program.stream(e).size(), none);
   }
@@ -117,8 +119,20 @@ std::uint32_t RunTrace::make(Engine engine, std::uint32_t index, const Instructi
   site.first_touch = static_cast<std::uint32_t>(touches_.size());
   if (moves) add_touches(instruction, rows);
   site.touches = static_cast<std::uint32_t>(touches_.size()) - site.first_touch;
+  add_users(site);
   sites_.push_back(site);
   return static_cast<std::uint32_t>(sites_.size() - 1);
+}
+
+void RunTrace::add_users(const RunSite& site) {
+  for (const Effect& effect : effects(site)) {
+    Users& users = users_[effect.semaphore];
+    switch (effect.kind) {
+      case Effect::Kind::increment: users.producers = users.producers | site.engine; break;
+      case Effect::Kind::decrement: users.consumers = users.consumers | site.engine; break;
+      case Effect::Kind::set: users.setters = users.setters | site.engine; break;
+    }
+  }
 }
 
 void RunTrace::add_touches(const Instruction& instruction, const std::vector<std::int64_t>* rows) {
@@ -135,7 +149,7 @@ void RunTrace::add_touches(const Instruction& instruction, const std::vector<std
     if (rows != nullptr && !is_index) {
       add_rows(pattern, *rows, write, static_cast<std::uint8_t>(ordinal++));
     } else {
-      add(footprint_of(pattern), write, ordinal++);
+      touches_.push_back({footprints_.add(pattern, write), write, static_cast<std::uint8_t>(ordinal++)});
     }
   });
   if (const auto* words = std::get_if<Write>(&instruction.operands)) {
@@ -193,10 +207,13 @@ void add_effects(const Instruction& instruction, const Target& target, std::vect
     effect.at_read = at_read;
     effects.push_back(effect);
   };
-  if (const auto* clear = std::get_if<SemaphoreRange>(&instruction.operands)) {
-    for (int k = 0; k < clear->count; ++k)
-      add(UpdateOperation::sem_wr_imm, static_cast<std::uint8_t>(clear->first + k), 0, false);
-  } else if (const auto* words = std::get_if<Write>(&instruction.operands)) {
+  // By the opcode, which lies beside the update: a pass over a long stream is bound by memory.
+  if (instruction.opcode == Opcode::semaphore_clear) {
+    const auto& clear = std::get<SemaphoreRange>(instruction.operands);
+    for (int k = 0; k < clear.count; ++k)
+      add(UpdateOperation::sem_wr_imm, static_cast<std::uint8_t>(clear.first + k), 0, false);
+  } else if (instruction.opcode == Opcode::write) {
+    const auto* words = &std::get<Write>(instruction.operands);
     const auto write = [&](std::uint32_t address, std::uint32_t data) {
       const auto decoded = meaning(address, data, target);
       const auto* s = decoded ? std::get_if<SemaphoreWrite>(&*decoded) : nullptr;
@@ -206,12 +223,11 @@ void add_effects(const Instruction& instruction, const Target& target, std::vect
     if (words->count > 1) write(words->address1, words->data1);
   }
   const Update& update = instruction.update;
+  if (!update.present()) return;
   const bool transfer = info(instruction.opcode).is_dma();
-  if (transfer && update.operation == UpdateOperation::sem_inc) {
-    add(UpdateOperation::sem_add_imm, update.semaphore, dma_engine_count, false);
-  } else {
-    add(update.operation, update.semaphore, update.value, !transfer && update.when == UpdateWhen::read);
-  }
+  const bool counts_sixteen = transfer && update.operation == UpdateOperation::sem_inc;
+  add(counts_sixteen ? UpdateOperation::sem_add_imm : update.operation, update.semaphore,
+      counts_sixteen ? dma_engine_count : update.value, !transfer && update.when == UpdateWhen::read);
 }
 
 }  // namespace ncemu

@@ -12,6 +12,7 @@
 
 #include "emu/machine/observer.h"
 #include "emu/observe/footprints.h"
+#include "emu/observe/semaphore_use.h"
 
 namespace ncemu {
 
@@ -74,6 +75,13 @@ class RunTrace {
   std::span<const Touch> touches(const RunSite& site) const {
     return {touches_.data() + site.first_touch, site.touches};
   }
+  // What the whole program does with the semaphores.
+  const SemaphoreUse& use() const { return use_; }
+  // Streams whose instructions in the run have counted a semaphore up, taken from it, or set it.
+  struct Users {
+    EngineSet producers, consumers, setters;
+  };
+  const Users& users(std::size_t semaphore) const { return users_[semaphore]; }
   Footprints& footprints() { return footprints_; }
   const Footprints& footprints() const { return footprints_; }
 
@@ -87,7 +95,11 @@ class RunTrace {
   void add_rows(const HbmPattern& table, const std::vector<std::int64_t>& rows, bool write,
                 std::uint8_t ordinal);
 
+  void add_users(const RunSite& site);
+
   const Program* program_;
+  SemaphoreUse use_;
+  std::array<Users, 256> users_{};
   std::array<std::vector<std::uint32_t>, engine_count> static_site_;  // by index in the stream
   std::vector<RunSite> sites_;
   std::vector<Effect> effects_;

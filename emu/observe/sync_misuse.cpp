@@ -15,48 +15,32 @@ std::string subject(const RunSite& site, const Program& program) {
                      info(program.stream(site.engine)[site.index].opcode).mnemonic);
 }
 
-// What the instructions of one stream can add to each semaphore, each executed once.
-struct Reach {
-  std::array<std::uint64_t, 256> sum{};
-  std::array<std::uint64_t, 256> most_set{};
-  bool repeats = false;  // a branch leads back
-};
-
-Reach reach_of(const Program& program, Engine engine) {
-  Reach reach;
-  std::vector<Effect> effects;
-  const auto& stream = program.stream(engine);
-  for (std::uint32_t i = 0; i < stream.size(); ++i) {
-    effects.clear();
-    add_effects(stream[i], program.target, effects);
-    for (const Effect& effect : effects) {
-      if (effect.kind == Effect::Kind::increment) reach.sum[effect.semaphore] += effect.amount;
-      std::uint64_t& set = reach.most_set[effect.semaphore];
-      if (effect.kind == Effect::Kind::set) set = std::max<std::uint64_t>(set, effect.amount);
-    }
-    const auto* branch = std::get_if<CompareBranch>(&stream[i].operands);
-    if (branch != nullptr && branch->target.index <= i) reach.repeats = true;
-  }
-  return reach;
-}
-
 // Why a wait of an engine can never hold, its own stream having signalled `own` before; empty: it can.
-std::string impossible(const std::array<Reach, engine_count>& reach, Engine engine, std::uint8_t semaphore,
-                       std::uint32_t need, std::uint64_t own) {
+std::string impossible(const SemaphoreUse& use, Engine engine, std::uint8_t semaphore, std::uint32_t need,
+                       std::uint64_t own) {
   std::uint64_t most = 0, most_set = 0;
   bool signalled = false;
   for (const Engine e : all_engines) {
-    const Reach& one = reach[static_cast<std::size_t>(e)];
-    if (one.repeats && one.sum[semaphore] > 0) return {};
-    most += e == engine ? own : one.sum[semaphore];
-    most_set = std::max(most_set, one.most_set[semaphore]);
-    signalled = signalled || one.sum[semaphore] > 0;
+    const SemaphoreUse::One& one = use.of(e, semaphore);
+    if (use.streams[static_cast<std::size_t>(e)].repeats && one.sum > 0) return {};
+    most += e == engine ? own : one.sum;
+    most_set = std::max(most_set, one.most_set);
+    signalled = signalled || one.sum > 0;
   }
   most += most_set;
   if (most >= need) return {};
   if (!signalled) return "nothing signals it";
   if (most == 0) return "only its own later instructions signal it";
   return fmt::format("all that can signal it before add up to {}", most);
+}
+
+// Seen without looking at each wait: what the others signal is enough for all of them.
+bool all_waits_can_hold(const SemaphoreUse& use, Engine engine) {
+  for (std::size_t s = 0; s < 256; ++s) {
+    const std::uint32_t need = use.of(engine, s).most_needed;
+    if (need > 0 && !impossible(use, engine, static_cast<std::uint8_t>(s), need, 0).empty()) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -69,18 +53,21 @@ std::string semaphore_in_words(const Program& program, std::uint8_t semaphore) {
 }
 
 std::vector<Finding> find_impossible_waits(const Program& program) {
-  std::array<Reach, engine_count> reach;
-  for (const Engine e : all_engines) reach[static_cast<std::size_t>(e)] = reach_of(program, e);
+  return find_impossible_waits(program, semaphore_use(program));
+}
+
+std::vector<Finding> find_impossible_waits(const Program& program, const SemaphoreUse& use) {
   std::vector<Finding> findings;
   std::vector<Effect> effects;
   for (const Engine e : all_engines) {
+    if (all_waits_can_hold(use, e)) continue;
     std::array<std::uint64_t, 256> own{};
     const auto& stream = program.stream(e);
     for (std::uint32_t i = 0; i < stream.size(); ++i) {
       const Wait& wait = stream[i].wait;
       const std::uint32_t need = wait.value_is_register ? 0 : need_of(wait);
       if (need > 0) {
-        const std::string why = impossible(reach, e, wait.semaphore, need, own[wait.semaphore]);
+        const std::string why = impossible(use, e, wait.semaphore, need, own[wait.semaphore]);
         if (!why.empty()) {
           Finding f;
           f.kind = CheckKind::sync;
@@ -107,14 +94,17 @@ std::vector<Finding> find_unused_signals(const RunTrace& trace) {
   std::array<bool, 256> used{};
   // Automatic synchronisation gives every transfer a signal, whether or not anybody needs it.
   std::fill(used.begin() + sync_semaphores::dma, used.begin() + sync_semaphores::first_user, true);
-  for (const auto& stream : program.streams) {
-    for (const Instruction& i : stream) {
-      if (i.wait.present()) used[i.wait.semaphore] = true;
-      if (i.update.operation == UpdateOperation::sem_dec ||
-          i.update.operation == UpdateOperation::sem_sub_imm)
-        used[i.update.semaphore] = true;
+  bool any_unused = false;
+  for (std::size_t s = 0; s < used.size(); ++s) {
+    bool signalled = false;
+    for (const Engine e : all_engines) {
+      const SemaphoreUse::One& one = trace.use().of(e, s);
+      used[s] = used[s] || one.waits || one.takes;
+      signalled = signalled || one.sum > 0;
     }
+    any_unused = any_unused || (signalled && !used[s]);
   }
+  if (!any_unused) return {};
   struct Unused {
     std::uint32_t site = no_index;
     std::uint64_t count = 0;

@@ -9,12 +9,14 @@
 #include "emu/observe/finding.h"
 #include "emu/observe/happens_before.h"
 #include "emu/observe/run_trace.h"
+#include "emu/observe/semaphore_use.h"
 
 namespace ncemu {
 
 // Found without running: waits for more than all instructions of the program together can signal. Where
 // branches lead back, only waits that nothing signals at all.
 std::vector<Finding> find_impossible_waits(const Program& program);
+std::vector<Finding> find_impossible_waits(const Program& program, const SemaphoreUse& use);
 
 // Semaphores that the run has signalled and no instruction of the program waits for or takes from.
 std::vector<Finding> find_unused_signals(const RunTrace& trace);

@@ -107,3 +107,42 @@ TEST_CASE("a strided operand that is only touched as a whole is one atom") {
   footprints.divide();
   CHECK(footprints.atoms(id).size() == 1);
 }
+
+TEST_CASE("tiles of a matrix have an atom in common exactly if they have an element in common") {
+  constexpr std::int64_t rows = 24, columns = 40;
+  std::mt19937 random(6);
+  const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(random()) % n; };
+  struct Tile {
+    std::int64_t row, rows, column, columns;
+  };
+  for (int round = 0; round < 60; ++round) {
+    Footprints footprints;
+    std::vector<Tile> tiles;
+    std::vector<Footprints::Id> ids;
+    for (int k = 0; k < 20; ++k) {
+      const std::int64_t row = below(rows), column = k % 5 == 0 ? 0 : below(columns);
+      tiles.push_back(
+          {row, 1 + below(rows - row), column, k % 5 == 0 ? columns : 1 + below(columns - column)});
+      const Tile& t = tiles.back();
+      HbmPattern p;
+      p.dtype = DType::bf16;
+      p.offset = t.row * columns + t.column;
+      p.dims[0] = {1, static_cast<std::uint32_t>(t.columns)};
+      p.dims[1] = {static_cast<std::int32_t>(columns), static_cast<std::uint32_t>(t.rows)};
+      ids.push_back(footprints.add(p, true));
+    }
+    footprints.divide();
+    for (std::size_t i = 0; i < tiles.size(); ++i) {
+      for (std::size_t j = 0; j < tiles.size(); ++j) {
+        const Tile &x = tiles[i], &y = tiles[j];
+        const bool meet = x.row < y.row + y.rows && y.row < x.row + x.rows &&
+                          x.column < y.column + y.columns && y.column < x.column + x.columns;
+        const auto a = footprints.atoms(ids[i]), b = footprints.atoms(ids[j]);
+        std::vector<Footprints::Atom> both;
+        std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+        INFO("round ", round, " tiles ", i, " and ", j);
+        REQUIRE(both.empty() == !meet);
+      }
+    }
+  }
+}
