@@ -13,6 +13,18 @@ from ncemu.nki.tensor import Tensor, new_tile
 from ncemu.nki.types import INTEGERS
 
 
+BROADCAST = "broadcast"  # name of tiles that the interface broadcast into PSUM
+
+
+def in_sbuf(tr, t):
+    """The tile, or its copy in SBUF."""
+    if t.storage.space == "sbuf":
+        return t
+    tile = new_tile(t.shape, t.isa, "sbuf", "copied", tr)
+    tensor_copy(tr, tile, t)
+    return tile
+
+
 def memset(tr, dst, value, engine=None, mask=None):
     integer = dst.isa in INTEGERS
     stream(tr, "memset", dst, [], [("value", value, "value", integer)],
@@ -31,6 +43,10 @@ def tensor_tensor(tr, dst, data1, data2, op, engine=None, mask=None):
         raise NkiError("err_unsupported_operator", f"'{operators.name_of(op)}' takes one operand, tensor_tensor has two")
     if engine is None:
         engine = policies.pair_engine(tr, name, dst, data1, data2)
+    if data1.storage.space == "psum" and data2.storage.space == "psum" and data2.storage.name == BROADCAST:
+        data2 = in_sbuf(tr, data2)
+    elif data1.storage.space == "psum" and data2.storage.space == "psum" and data1.storage.name == BROADCAST:
+        data1 = in_sbuf(tr, data1)
     if data1.storage.space == "psum" and data2.storage.space == "psum":
         raise NkiError("err_unsupported_memory", f"{data1.describe()} and {data2.describe()} are both in PSUM, an instruction "
                        f"reads one operand from there")

@@ -9,6 +9,7 @@ import math
 
 from ncemu.nki import elementwise, matmul, operators, trace as tracing, transfers
 from ncemu.nki.adapter import produce
+from ncemu.nki.elementwise import in_sbuf
 from ncemu.nki.errors import NkiError, UnsupportedError
 from ncemu.nki.index import broadcast_shapes
 from ncemu.nki.operators import is_number
@@ -35,24 +36,26 @@ def on_chip(tr, t, name):
     return t
 
 
-def in_sbuf(tr, t):
-    if t.storage.space == "sbuf":
-        return t
-    tile = new_tile(t.shape, t.isa, "sbuf", "copied", tr)
-    elementwise.tensor_copy(tr, tile, t)
-    return tile
-
-
 def broadcast_partitions(tr, t, partitions):
-    """[1, F] to [P, F]: a product with ones on the tensor engine, 512 columns at a time."""
+    """[1, F] to [P, F]: a product with ones on the tensor engine, 512 columns at a time.
+
+    fp32 rows of one bank stay in PSUM, where vector and scalar read them beside an operand in SBUF (datasheet A.2).
+    """
     free = t.size
     if t.isa in INTEGERS:
         return _broadcast_by_transfer(tr, t, partitions)
-    flat = in_sbuf(tr, t)
-    ones = new_tile((1, partitions), t.isa, "sbuf", "ones", tr)
-    elementwise.memset(tr, ones, 1.0)
+    flat = _flat(in_sbuf(tr, t))
+    ones = tr.identities.get(("ones", t.isa))
+    if ones is None:
+        ones = tr.identities[("ones", t.isa)] = new_tile((1, 128), t.isa, "sbuf", "ones", tr)
+        elementwise.memset(tr, ones, 1.0)
+    ones = ones.narrow(1, 0, partitions)
+    if t.isa == "f32" and free <= matmul.MOVING:
+        product = new_tile((partitions, *t.shape[1:]), "f32", "psum", "broadcast", tr)
+        matmul.nc_matmul(tr, product, ones, flat, False)
+        return product
     out = new_tile((partitions, *t.shape[1:]), t.isa, "sbuf", "broadcast", tr)
-    flat, flat_out = _flat(flat), _flat(out)
+    flat_out = _flat(out)
     for at in range(0, free, matmul.MOVING):
         n = builtins.min(matmul.MOVING, free - at)
         product = new_tile((partitions, n), "f32", "psum", "broadcast", tr)

@@ -1,7 +1,7 @@
 """The tensor engine: matrix products with inferred accumulation, and transposes."""
 
 from ncemu.nki import psum
-from ncemu.nki.elementwise import memset, tensor_copy, tensor_tensor
+from ncemu.nki.elementwise import BROADCAST, in_sbuf, memset, tensor_copy, tensor_tensor
 from ncemu.nki.emit import stream
 from ncemu.nki.errors import NkiError
 from ncemu.nki.operands import box, check_tile, chip, dims_text, narrow
@@ -61,6 +61,7 @@ def nc_matmul(tr, dst, stationary, moving, accumulate=None, mask=None, attribute
                             (shape[0], *stationary.shape[1:]))
         moving = narrow(moving, kept[0], shape)
         dst = narrow(dst, [[0, dst.shape[0]], *kept[0][1:]], (dst.shape[0], *shape[1:]))
+    stationary, moving = [in_sbuf(tr, t) if t.storage.name == BROADCAST else t for t in (stationary, moving)]
     check_operands(stationary, moving)
     check_tile(dst)
     if dst.storage.space != "psum":
