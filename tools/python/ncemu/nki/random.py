@@ -9,19 +9,17 @@ from ncemu.nki.types import isa_type
 
 
 def random_seed(seed, **_):
-    """One seed for all lanes: a tile [1, 1] or a number."""
+    """One seed for all lanes: a tile [1, 1] or a number (datasheet 6.9)."""
     tr = tracing.current()
     tr.flush()
-    tile = new_tile((128, 1), "u32", "sbuf", "seed", tr)
     if is_number(seed):
+        tile = new_tile((1, 1), "u32", "sbuf", "seed", tr)
         elementwise.memset(tr, tile, int(seed))
     else:
-        from ncemu.nki.macros import broadcast_partitions
-        source = seed if seed.isa in ("i32", "u32") else None
-        if source is None:
-            source = new_tile(seed.shape, "u32", "sbuf", "seed", tr)
-            elementwise.tensor_copy(tr, source, seed)
-        elementwise.tensor_copy(tr, tile, broadcast_partitions(tr, source, 128) if source.shape[0] == 1 else source)
+        tile = seed
+        if seed.isa not in ("i32", "u32"):
+            tile = new_tile((1, 1), "u32", "sbuf", "seed", tr)
+            elementwise.tensor_copy(tr, tile, seed)
     tr.record("set_rng_seed", None, [(None, chip(tile))], [], [tile.storage])
     tr.random_seeded = True
 
