@@ -2,7 +2,7 @@
 // with one has failed.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -17,11 +17,21 @@ export function launch() {
   return chromium.launch({ executablePath: NCEMU_CHROMIUM, args: ['--no-sandbox'] });
 }
 
+// Runs the command in the root of the sources; `code` is what it ends with.
+export function ncemu(words, code = 0) {
+  const run = spawnSync(NCEMU, words, { cwd: NCEMU_SOURCE_DIR, encoding: 'utf8' });
+  assert.equal(run.status, code, `ncemu ${words.join(' ')}: ${run.stderr}`);
+}
+
+export function scratch(name) {
+  return join(NCEMU_TEST_DIR, name);
+}
+
 // Runs `ncemu profile` and returns where the page is, and its JSON.
-export function profile(name, words) {
-  const html = join(NCEMU_TEST_DIR, `${name}.html`);
-  const json = join(NCEMU_TEST_DIR, `${name}.json`);
-  execFileSync(NCEMU, ['profile', ...words, '--html', html, `--json=${json}`], { cwd: NCEMU_SOURCE_DIR, stdio: ['ignore', 'ignore', 'inherit'] });
+export function profile(name, words, code = 0) {
+  const html = scratch(`${name}.html`);
+  const json = scratch(`${name}.json`);
+  ncemu(['profile', ...words, '--html', html, `--json=${json}`], code);
   return { html, json: JSON.parse(readFileSync(json, 'utf8')) };
 }
 

@@ -2,8 +2,9 @@
 // its user does works, for the FP8 GEMM and for a run of 200,000 instructions.
 
 import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { launch, profile, Report } from './browser.mjs';
+import { launch, ncemu, profile, Report, scratch } from './browser.mjs';
 
 // Milliseconds, with room for a busy machine: an idle one with two cores opens in 900 and draws a frame in 5.
 const opensWithin = 8000;
@@ -180,6 +181,53 @@ test('busy and stalled time that the page counts is that of the profile, to the 
     });
     await report.close();
   }
+});
+
+test('the memory map says what lies at an address', async () => {
+  const report = await Report.open(browser, gemm.html);
+  const at = await report.timeline((timeline) => {
+    const laid = timeline.laid.find((l) => l.row.label === 'PSUM map');
+    const { trace } = timeline;
+    const tile = Array.from(trace.tileSpace).indexOf(1);
+    const canvas = timeline.canvas.getBoundingClientRect();
+    const address = trace.tileOffset[tile] + trace.tileBytes[tile] / 2;
+    return {
+      name: trace.header.texts[trace.tileText[tile]],
+      x: canvas.left + timeline.xAt((trace.tileFrom[tile] + trace.tileUntil[tile]) / 2),
+      y: canvas.top + laid.y + (address / trace.header.psum_bytes) * laid.row.height,
+      top: canvas.top + laid.y,
+    };
+  });
+  await report.page.mouse.wheel(0, at.top - 300);
+  const scrolled = await report.page.evaluate(() => new Promise((done) => setTimeout(() => done(window.scrollY), 100)));
+  await report.page.mouse.move(at.x, at.y - scrolled);
+  await report.page.waitForSelector('.tip');
+  const tip = await report.text('.tip');
+  assert.ok(tip.startsWith(at.name), tip);
+  assert.match(tip, /PSUM bytes [\d,]+ to [\d,]+ of 128 partitions/);
+  await report.close();
+});
+
+test('a run that ended early says so, and a kernel without text or without work has a page', async () => {
+  const part = profile('part', ['kernels/fp8_gemm.nca', '--max-instructions', '60'], 1);
+  let report = await Report.open(browser, part.html);
+  assert.ok((await report.text('.partial')).includes(part.json.message));
+  await report.page.click('#tab-advice');
+  assert.match(await report.text('#panel-advice'), /no advice/);
+  await report.close();
+
+  writeFileSync(scratch('gone.nca'), '.sbuf t : f32[128, 8]\nmemset t, value = 1.0\n');
+  ncemu(['asm', scratch('gone.nca'), '-o', scratch('gone.ncb')]);
+  rmSync(scratch('gone.nca'));
+  report = await Report.open(browser, profile('gone', [scratch('gone.ncb')]).html);
+  await report.page.click('#tab-source');
+  assert.match(await report.text('#panel-source'), /gone\.nca could not be read/);
+  await report.close();
+
+  writeFileSync(scratch('nothing.nca'), '.machine trn1\nnop\n');
+  report = await Report.open(browser, profile('nothing', [scratch('nothing.nca')]).html);
+  for (const tab of await report.page.locator('[role=tab]').all()) await tab.click();
+  await report.close();
 });
 
 test('the colours follow the system and the switch, and nothing reaches beyond a narrow window', async () => {

@@ -9,7 +9,7 @@ import { Metrics } from './panels/metrics';
 import { Path } from './panels/path';
 import { Source, type Shown } from './panels/source';
 import { Utilisation } from './panels/utilisation';
-import type { View } from './timeline';
+import type { View } from './scene';
 import { TimelineView } from './timelineview';
 import { baseName, type Item } from './trace';
 

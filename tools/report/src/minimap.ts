@@ -2,7 +2,7 @@
 
 import type { EngineAccount } from './account';
 import { covered, type Slices } from './series';
-import type { View } from './timeline';
+import type { View } from './scene';
 import type { Trace } from './trace';
 
 const stripe = 6;
@@ -36,7 +36,7 @@ export class Minimap {
 
   resize(width: number): void {
     const scale = window.devicePixelRatio || 1;
-    this.canvas.width = Math.round(width * scale);
+    this.canvas.width = Math.max(1, Math.round(width * scale)); // a page that is not laid out yet has none
     this.canvas.height = Math.round(this.height * scale);
     this.canvas.style.height = `${this.height}px`;
     const picture = document.createElement('canvas');

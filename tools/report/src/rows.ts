@@ -4,12 +4,11 @@ import { bytes, count, percent, si } from './format';
 import { between, grouped, integrate, lanes, picked, slices, type Slices, type Steps } from './series';
 import { NONE, type Trace } from './trace';
 
-export interface Block {
-  id: number; // of the tile
-  from: number;
-  until: number;
+// What lies at one range of addresses.
+export interface Band {
   low: number; // share of the row's height, from the top
   high: number;
+  tiles: Slices; // id: of the tile's life
 }
 
 export interface Row {
@@ -24,7 +23,7 @@ export interface Row {
   slices?: Slices;
   stalls?: Slices;
   steps?: Steps;
-  blocks?: Block[];
+  bands?: Band[];
 }
 
 export const groups = ['Engines', 'Critical path', 'DMA queues', 'DMA engines', 'Counters', 'Memory map', 'Semaphores'];
@@ -166,21 +165,26 @@ function memoryRows(trace: Trace): Row[] {
     [0, 'SBUF', trace.header.sbuf_bytes, 150],
     [1, 'PSUM', trace.header.psum_bytes, 84],
   ] as const) {
-    const blocks: Block[] = [];
+    const places = new Map<number, number[]>(); // by offset and size
     let most = 0;
     for (let t = 0; t < trace.tileText.length; t++) {
       if (trace.tileSpace[t] !== space) continue;
-      const end = trace.tileOffset[t] + trace.tileBytes[t];
-      most = Math.max(most, end);
-      blocks.push({ id: t, from: trace.tileFrom[t], until: trace.tileUntil[t], low: trace.tileOffset[t], high: end });
+      most = Math.max(most, trace.tileOffset[t] + trace.tileBytes[t]);
+      const key = trace.tileOffset[t] * 2 ** 24 + trace.tileBytes[t];
+      if (!places.has(key)) places.set(key, []);
+      places.get(key)!.push(t);
     }
-    if (blocks.length === 0) continue;
+    if (places.size === 0) continue;
     // PSUM in whole, so that its eight banks are seen; SBUF as far as it is used.
     const shown = space === 1 ? size : Math.min(size, most * 1.02);
-    for (const b of blocks) {
-      b.low /= shown;
-      b.high /= shown;
-    }
+    // Tiles of other partitions may lie at the same addresses: more than one lane then.
+    const bands = [...places.values()].flatMap((tiles) =>
+      lanes(Uint32Array.from(tiles), trace.tileFrom, trace.tileUntil).map((lane) => ({
+        low: trace.tileOffset[tiles[0]] / shown,
+        high: (trace.tileOffset[tiles[0]] + trace.tileBytes[tiles[0]]) / shown,
+        tiles: lane,
+      })),
+    );
     rows.push({
       group: 'Memory map',
       label: `${label} map`,
@@ -188,7 +192,7 @@ function memoryRows(trace: Trace): Row[] {
       color: '--memory',
       height,
       space: 3,
-      blocks,
+      bands,
     });
   }
   return rows;

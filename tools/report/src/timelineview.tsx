@@ -8,7 +8,8 @@ import type { Actions, Model } from './model';
 import { stepText } from './profile';
 import { producerOf, groups as allGroups } from './rows';
 import { neighbour, search, type Matches } from './search';
-import { layoutSizes, Timeline, type Hit, type View } from './timeline';
+import type { View } from './scene';
+import { layoutSizes, Timeline, type Hit } from './timeline';
 import { NONE, type Item } from './trace';
 
 interface Props {

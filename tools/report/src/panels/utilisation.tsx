@@ -1,7 +1,7 @@
 import { percent, si, time } from '../format';
 import type { Model } from '../model';
 import { covered, mean, type Slices, type Steps } from '../series';
-import type { View } from '../timeline';
+import type { View } from '../scene';
 import { useWidth } from '../use_width';
 
 const height = 46;
