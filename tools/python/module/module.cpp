@@ -5,6 +5,7 @@
 PYBIND11_MODULE(_ncemu, module) {
   using namespace ncemu::python;
   define_errors(module);
+  define_number_types(module);
   define_views(module);
   define_machines(module);
   define_programs(module);

@@ -7,6 +7,7 @@
 namespace ncemu::python {
 
 void define_errors(pybind11::module_& module);
+void define_number_types(pybind11::module_& module);
 void define_views(pybind11::module_& module);
 void define_machines(pybind11::module_& module);
 void define_programs(pybind11::module_& module);

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .dtypes import NUMBER_TYPES
 from .dtypes import dtype as numpy_dtype
 
 
@@ -10,7 +11,8 @@ def array_in(name, array, kind):
     array = np.asarray(array)
     if array.dtype.byteorder == ">":
         array = array.astype(array.dtype.newbyteorder("="))
-    # tf32 is held as float32 and rounded on the way in.
-    own = kind is not None and kind != "tf32" and array.dtype == numpy_dtype(kind)
+    own = kind is not None and array.dtype == numpy_dtype(kind)
+    if not own and array.dtype in NUMBER_TYPES:  # the rules of files know numpy's own types
+        array = array.astype(np.float32)
     data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     return (name, own, array.dtype.kind, array.dtype.itemsize, list(array.shape), str(array.dtype), data)

@@ -2,18 +2,25 @@
 
 import numpy as np
 
+from . import _native
 from .errors import Error
 
-# Types that numpy lacks are held as their bit patterns.
+bfloat16 = _native.bfloat16
+float8_e4m3 = _native.float8_e4m3
+float8_e4m3fn = _native.float8_e4m3fn
+float8_e5m2 = _native.float8_e5m2
+float8_e3m4 = _native.float8_e3m4
+tfloat32 = _native.tfloat32
+
 _DTYPES = {
     "f32": np.dtype(np.float32),
-    "tf32": np.dtype(np.float32),
-    "bf16": np.dtype(np.uint16),
+    "tf32": np.dtype(tfloat32),
+    "bf16": np.dtype(bfloat16),
     "f16": np.dtype(np.float16),
-    "f8e5m2": np.dtype(np.uint8),
-    "f8e4m3": np.dtype(np.uint8),
-    "f8e3m4": np.dtype(np.uint8),
-    "f8e4m3fn": np.dtype(np.uint8),
+    "f8e5m2": np.dtype(float8_e5m2),
+    "f8e4m3": np.dtype(float8_e4m3),
+    "f8e3m4": np.dtype(float8_e3m4),
+    "f8e4m3fn": np.dtype(float8_e4m3fn),
     "i8": np.dtype(np.int8),
     "i16": np.dtype(np.int16),
     "i32": np.dtype(np.int32),
@@ -21,7 +28,9 @@ _DTYPES = {
     "u16": np.dtype(np.uint16),
     "u32": np.dtype(np.uint32),
 }
-_NAMES = {d: n for n, d in _DTYPES.items() if not (n in ("tf32", "bf16") or n.startswith("f8"))}
+# Those that numpy lacks.
+NUMBER_TYPES = frozenset(_DTYPES[name] for name in ("tf32", "bf16", "f8e5m2", "f8e4m3", "f8e3m4", "f8e4m3fn"))
+_NAMES = {made: name for name, made in _DTYPES.items()}
 _NAMES[np.dtype(np.bool_)] = "u8"
 
 
