@@ -7,6 +7,7 @@
 #include "emu/data/convert.h"
 #include "emu/data/exec.h"
 #include "emu/data/transfer_side.h"
+#include "emu/data/workers.h"
 #include "isa/fault.h"
 
 namespace ncemu {
@@ -42,9 +43,9 @@ Copied copy_of(Source& src) {
 }
 
 template <typename Destination, typename Source>
-void move_bytes(Destination& dst, Source& src, std::int64_t elements, std::byte* buffer) {
-  for (std::int64_t first = 0, n = 0; first < elements; first += n) {
-    n = std::min({src.until_break(first), dst.until_break(first), elements - first});
+void move_bytes(Destination& dst, Source& src, const Share& elements, std::byte* buffer) {
+  for (std::int64_t first = elements.begin, n = 0; first < elements.end; first += n) {
+    n = std::min({src.until_break(first), dst.until_break(first), elements.end - first});
     if (std::byte* to = dst.in_place(first)) {
       src.read(first, n, to);
     } else if (const std::byte* from = src.in_place(first)) {
@@ -58,11 +59,11 @@ void move_bytes(Destination& dst, Source& src, std::int64_t elements, std::byte*
 }
 
 template <typename Destination, typename Source>
-void cast(Destination& dst, Source& src, std::int64_t elements, std::byte* buffer,
+void cast(Destination& dst, Source& src, const Share& elements, std::byte* buffer,
           SaturationCount* saturation) {
   std::vector<float> values(static_cast<std::size_t>(piece_elements));
-  for (std::int64_t first = 0, n = 0; first < elements; first += n) {
-    n = std::min({src.until_break(first), dst.until_break(first), elements - first, piece_elements});
+  for (std::int64_t first = elements.begin, n = 0; first < elements.end; first += n) {
+    n = std::min({src.until_break(first), dst.until_break(first), elements.end - first, piece_elements});
     const auto count = static_cast<std::size_t>(n);
     src.read(first, n, buffer);
     to_f32(src.dtype(), buffer, values.data(), count);
@@ -74,10 +75,10 @@ void cast(Destination& dst, Source& src, std::int64_t elements, std::byte* buffe
 
 // dst += src in fp32 (datasheet 6.10.1).
 template <typename Destination, typename Source>
-void add(Destination& dst, Source& src, std::int64_t elements, std::byte* buffer) {
+void add(Destination& dst, Source& src, const Share& elements, std::byte* buffer) {
   std::vector<float> values(static_cast<std::size_t>(2 * piece_elements));
-  for (std::int64_t first = 0, n = 0; first < elements; first += n) {
-    n = std::min({src.until_break(first), dst.until_break(first), elements - first, piece_elements});
+  for (std::int64_t first = elements.begin, n = 0; first < elements.end; first += n) {
+    n = std::min({src.until_break(first), dst.until_break(first), elements.end - first, piece_elements});
     const auto count = static_cast<std::size_t>(n);
     float* sums = values.data();
     float* addends = values.data() + piece_elements;
@@ -92,8 +93,8 @@ void add(Destination& dst, Source& src, std::int64_t elements, std::byte* buffer
 }
 
 template <typename Destination, typename Source>
-void transfer(Destination& dst, Source& src, std::int64_t elements, bool accumulate,
-              SaturationCount* saturation) {
+void transfer_share(Destination& dst, Source& src, const Share& elements, bool accumulate,
+                    SaturationCount* saturation) {
   std::vector<std::byte> buffer(static_cast<std::size_t>(piece_elements) * 4);
   if (accumulate) {
     add(dst, src, elements, buffer.data());
@@ -102,6 +103,20 @@ void transfer(Destination& dst, Source& src, std::int64_t elements, bool accumul
   } else {
     cast(dst, src, elements, buffer.data(), saturation);
   }
+}
+
+// The lanes of an on-chip destination are shared out. Pages of HBM come into being as they are written: in
+// one thread.
+template <typename Source>
+void transfer(OnChipSide& dst, Source& src, bool accumulate, SaturationCount* saturation, Workers* workers) {
+  const std::int64_t row = dst.until_break(0);
+  share_out(workers, dst.elements() / row, dst.elements(), [&](const Share& lanes, std::size_t) {
+    transfer_share(dst, src, {lanes.begin * row, lanes.end * row}, accumulate, saturation);
+  });
+}
+template <typename Source>
+void transfer(HbmSide& dst, Source& src, bool accumulate, SaturationCount* saturation, Workers*) {
+  transfer_share(dst, src, {0, dst.elements()}, accumulate, saturation);
 }
 
 template <typename Pattern>
@@ -121,9 +136,9 @@ void move(const To& to, const From& from, bool accumulate, State& state) {
   SaturationCount* const saturation = saturation_of(state, dst.dtype());
   if (may_overlap(to, from)) {  // everything is read before anything is written
     Copied copied = copy_of(src);
-    transfer(dst, copied, dst.elements(), accumulate, saturation);
+    transfer(dst, copied, accumulate, saturation, state.workers);
   } else {
-    transfer(dst, src, dst.elements(), accumulate, saturation);
+    transfer(dst, src, accumulate, saturation, state.workers);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "emu/data/exec.h"
 #include "emu/data/matmul_kernel.h"
 #include "emu/data/operand.h"
+#include "emu/data/workers.h"
 #include "isa/fault.h"
 
 namespace ncemu {
@@ -28,6 +29,24 @@ void read_matrix(const Operand& operand, std::vector<float>& to) {
   for_each_block(operand.lanes(), operand.elements(), block_elements, [&](const Block& block) {
     operand.read(block, out, raw);
     out += block.size();
+  });
+}
+
+// The product of the stationary operand (`left`, [k, m]) and the moving one, stored or added. Its rows are
+// shared out: they are the destination's lanes, which a thread then finds in its own cache when it handles
+// the same lanes in the next instruction. For the same reason each thread converts the moving operand for
+// itself.
+void multiply(const MatrixIn& left, const Operand& moving, const MatmulSizes& sizes, const MatrixOut& result,
+              bool add, State& state) {
+  const auto rows = static_cast<std::int64_t>(sizes.m);
+  const auto work = static_cast<std::int64_t>(sizes.k * sizes.n / 16) * rows;
+  share_out(state.workers, rows, work, [&](const Share& some, std::size_t part) {
+    std::vector<float>& values = state.moving_values[part];
+    read_matrix(moving, values);
+    (add ? matmul_add : matmul_sum)(
+        {left.data + some.begin, left.stride}, {values.data(), sizes.n},
+        {sizes.k, static_cast<std::size_t>(some.end - some.begin), sizes.n},
+        {result.data + static_cast<std::size_t>(some.begin) * result.stride, result.stride});
   });
 }
 
@@ -202,8 +221,9 @@ void move_elements(Operand& dst, const Operand& moving, const Stationary& statio
     throw Fault(FaultKind::program, "", "matmul: transposing, moving is {} and dst {}", name(moving.dtype()),
                 name(dst.dtype()));
   }
-  read_matrix(moving, state.moving_values);
-  const std::vector<int> by_moving = selection(state.moving_values, k, n_count);
+  std::vector<float>& values = state.moving_values.front();
+  read_matrix(moving, values);
+  const std::vector<int> by_moving = selection(values, k, n_count);
   const std::vector<int> by_stationary =
       by_moving.empty() ? selection(stationary.values, k, m_count) : std::vector<int>{};
   if (by_moving.empty() && by_stationary.empty()) {
@@ -304,20 +324,19 @@ void exec::matmul(const Matmul& f, Engine, State& state) {
   const auto k = static_cast<std::size_t>(stationary.k);
   const auto m = static_cast<std::size_t>(stationary.m);
   const auto n = static_cast<std::size_t>(dst.elements());
-  read_matrix(moving, state.moving_values);
   bool joins = false;
   const std::uint32_t group = choose_group(dst, f.accumulate, state, joins);
-  const MatrixIn left{stationary.values.data(), m}, right{state.moving_values.data(), n};
+  const MatrixIn left{stationary.values.data(), m};
   if (is_uniform(dst, joins, group, state)) {
     auto* const words = reinterpret_cast<float*>(dst.row(0) + dst.walk().offset());
     const auto stride = static_cast<std::size_t>(dst.row(1) - dst.row(0)) / sizeof(float);
-    (joins ? matmul_add : matmul_sum)(left, right, {k, m, n}, {words, stride});
+    multiply(left, moving, {k, m, n}, {words, stride}, joins, state);
     if (joins) return;
     for_each_segment(dst, [&](float*, const PsumGroups::Words& which) { state.groups.stamp(which, group); });
     return;
   }
   state.product.resize(m * n);
-  matmul_sum(left, right, {k, m, n}, {state.product.data(), n});
+  multiply(left, moving, {k, m, n}, {state.product.data(), n}, false, state);
   const float* sums = state.product.data();
   for_each_segment(dst, [&](float* words, const PsumGroups::Words& which) {
     joins ? join(words, which, sums, group, state.groups) : store(words, which, sums, group, state.groups);

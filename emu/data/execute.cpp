@@ -1,6 +1,7 @@
 #include <array>
 
 #include "emu/data/exec.h"
+#include "emu/data/lane_slices.h"
 #include "isa/fault.h"
 
 namespace ncemu {
@@ -42,7 +43,7 @@ void execute(const Instruction& instruction, Engine engine, State& state) {
   ensure(code < code_limit && table[code] != nullptr, "every opcode has a row in the instruction table");
   if (state.stochastic_rounding) state.stochastic_rounding->begin(engine);
   if (state.watch) state.watch->before(instruction, state);
-  table[code](instruction, engine, state);
+  if (!execute_in_slices(instruction, engine, state, table[code])) table[code](instruction, engine, state);
   if (state.watch) state.watch->after(instruction, state);
 }
 

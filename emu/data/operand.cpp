@@ -93,7 +93,7 @@ void Operand::read(const Block& block, float* to, BlockBytes& raw) const {
 
 void Operand::write(const Block& block, const float* from, BlockBytes& raw) {
   if (saturation_ != nullptr)
-    saturation_->look(dtype(), from, block.lane, block.lanes, block.first, block.count);
+    saturation_->look(dtype(), from, pattern_->partition + block.lane, block.lanes, block.first, block.count);
   if (rounding_ != nullptr && is_float(dtype()) && dtype() != DType::f32) {
     rounding_->convert(dtype(), from, raw.data(), block.lane, block.lanes, block.first, block.count);
     write(block, raw.data());

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "emu/data/operand.h"
+#include "emu/data/workers.h"
 #include "isa/fault.h"
 
 namespace ncemu {
@@ -59,6 +60,11 @@ std::uint32_t load_element(const MemoryOperand& operand, const State& state) {
         return widen(pattern.dtype, bits);
       },
       operand);
+}
+
+void State::share_work(Workers& helpers) {
+  workers = &helpers;
+  moving_values.resize(static_cast<std::size_t>(helpers.threads()));
 }
 
 void store_element(const MemoryOperand& operand, std::uint32_t bits, State& state) {

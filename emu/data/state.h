@@ -50,8 +50,12 @@ struct DataEvent {
   std::int64_t count = 1;  // values, for saturated
 };
 
+class Workers;
+
 struct State {
   explicit State(const Program& program, std::byte initial = initial_byte);
+  // From now on. `helpers` must outlive the state.
+  void share_work(Workers& helpers);
 
   int generation = 2;
   OnChipMemory sbuf, psum;
@@ -69,8 +73,11 @@ struct State {
   std::optional<ValueWatch> watch;                        // absent: results are not looked at
   std::optional<StochasticRounding> stochastic_rounding;  // absent: to nearest even
 
+  Workers* workers = nullptr;  // threads that help with large instructions; null: none
+
   // Room for one matmul, kept between instructions.
-  std::vector<float> moving_values, product;
+  std::vector<std::vector<float>> moving_values = std::vector<std::vector<float>>(1);  // of each thread
+  std::vector<float> product;
 };
 
 // One instruction's effect on the state. `operands` must be resolved: no registers left in them. A

@@ -1,12 +1,14 @@
 #include "emu/data/value_watch.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
 #include "emu/data/state.h"
 #include "emu/data/walk.h"
+#include "emu/data/workers.h"
 #include "isa/number.h"
 
 namespace ncemu {
@@ -78,10 +80,17 @@ std::optional<Spot> first_not_finite(const AccessPattern& pattern, const State& 
   const Extent reach = extent(pattern);
   const std::byte* const base = memory.row(pattern.partition, reach.begin, reach.end);
   const auto stride = static_cast<std::int64_t>(memory.stride());
-  bool any = false;
-  walk.segments(0, walk.elements(), [&](const Segment& s) {
-    any = any || any_not_finite(pattern.dtype, base + s.offset, s.step, s.count, pattern.partitions, stride);
-  });
+  std::atomic<bool> any = false;
+  share_out(state.workers, pattern.partitions, pattern.partitions * walk.elements(),
+            [&](const Share& lanes, std::size_t) {
+              const std::byte* const first = base + lanes.begin * stride;
+              bool here = false;
+              walk.segments(0, walk.elements(), [&](const Segment& s) {
+                here = here || any_not_finite(pattern.dtype, first + s.offset, s.step, s.count,
+                                              lanes.end - lanes.begin, stride);
+              });
+              if (here) any = true;
+            });
   if (!any) return std::nullopt;
   for (int lane = 0; lane < pattern.partitions; ++lane) {
     std::optional<Spot> found;
@@ -181,7 +190,7 @@ bool by_index(const Instruction& instruction) {
 
 }  // namespace
 
-void SaturationCount::look(DType type, const float* values, int lane, int lanes, std::int64_t first,
+void SaturationCount::look(DType type, const float* values, int partition, int lanes, std::int64_t first,
                            std::int64_t count) {
   // Half a step above the largest value a tie goes to the even neighbour, which is beyond it: the largest
   // code is odd. Below the smallest integer the tie stays, and its neighbour is even.
@@ -207,14 +216,19 @@ void SaturationCount::look(DType type, const float* values, int lane, int lanes,
   std::int64_t here = 0;
   for (std::int64_t i = 0; i < all; ++i) here += lost(values[i]) ? 1 : 0;
   if (here == 0) return;
-  if (values_ == 0) {
-    std::int64_t i = 0;
-    while (!lost(values[i])) ++i;
-    lane_ = lane + static_cast<int>(i / count);
-    element_ = first + i % count;
-    value_ = values[i];
+  std::int64_t i = 0;
+  while (!lost(values[i])) ++i;
+  add(here, partition + static_cast<int>(i / count), first + i % count, values[i]);
+}
+
+void SaturationCount::add(std::int64_t values, int partition, std::int64_t element, float value) {
+  const auto lock = guard_ != nullptr ? std::unique_lock(*guard_) : std::unique_lock<std::mutex>();
+  if (values_ == 0 || std::pair(partition, element) < std::pair(partition_, element_)) {
+    partition_ = partition;
+    element_ = element;
+    value_ = value;
   }
-  values_ += here;
+  values_ += values;
 }
 
 SaturationCount* saturation_of(State& state, DType type) {
@@ -222,7 +236,7 @@ SaturationCount* saturation_of(State& state, DType type) {
 }
 
 void ValueWatch::before(const Instruction& instruction, const State& state) {
-  saturation_.begin();
+  saturation_.begin(state.workers != nullptr ? &state.workers->guard() : nullptr);
   finite_before_ = true;
   // As long as nothing anywhere is infinite or NaN, what an instruction overwrites need not be looked at.
   if (!started_) all_finite_ = everything_is_finite(state);
@@ -255,9 +269,9 @@ void ValueWatch::after(const Instruction& instruction, State& state) {
   if (made) all_finite_ = false;
   if (saturation_.values() > 0) {
     const bool through = info(instruction.opcode).is_dma() && lane_elements != 0;
-    const std::int64_t lane = through ? saturation_.element() / lane_elements : saturation_.lane();
     state.on_event({.kind = DataEvent::Kind::saturated,
-                    .partition = partition + static_cast<int>(lane),
+                    .partition = through ? partition + static_cast<int>(saturation_.element() / lane_elements)
+                                         : saturation_.partition(),
                     .element = through ? saturation_.element() % lane_elements : saturation_.element(),
                     .value = saturation_.value(),
                     .count = saturation_.values()});

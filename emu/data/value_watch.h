@@ -6,6 +6,7 @@
 // something in the run is not finite.
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
 
 #include "isa/instruction.h"
@@ -18,18 +19,26 @@ struct DataEvent;
 // Counts, block by block, the values that a conversion to `type` cannot hold.
 class SaturationCount {
  public:
-  void begin() { *this = {}; }
-  // `count` values of consecutive elements of each of `lanes` lanes, from element `first` of lane `lane` on.
-  // A transfer counts its elements through, in lane 0.
-  void look(DType type, const float* values, int lane, int lanes, std::int64_t first, std::int64_t count);
+  // `guard`: several threads look; null: one does.
+  void begin(std::mutex* guard) {
+    *this = {};
+    guard_ = guard;
+  }
+  // `count` values of consecutive elements of each of `lanes` partitions, from element `first` of `partition`
+  // on. A transfer counts its elements through, in partition 0.
+  void look(DType type, const float* values, int partition, int lanes, std::int64_t first,
+            std::int64_t count);
   std::int64_t values() const { return values_; }
-  int lane() const { return lane_; }  // of the first
+  int partition() const { return partition_; }  // of the first
   std::int64_t element() const { return element_; }
   float value() const { return value_; }
 
  private:
+  void add(std::int64_t values, int partition, std::int64_t element, float value);
+
+  std::mutex* guard_ = nullptr;
   std::int64_t values_ = 0, element_ = 0;
-  int lane_ = 0;
+  int partition_ = 0;
   float value_ = 0;
 };
 

@@ -36,6 +36,10 @@ Core::Core(const MachineConfig& config, const Program& program, RunOptions optio
     state_.emplace(program, options_.initial);
     if (options_.stochastic_rounding_seed)
       state_->stochastic_rounding.emplace(*options_.stochastic_rounding_seed);
+    if (options_.threads > 1) {
+      state_->share_work(workers_.emplace(
+          options_.threads, options_.share_from > 0 ? options_.share_from : Workers::worth_sharing));
+    }
   }
   engines_.reserve(engine_count);
   for (const Engine e : all_engines) {

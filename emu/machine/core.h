@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "emu/data/state.h"
+#include "emu/data/workers.h"
 #include "emu/machine/dma.h"
 #include "emu/machine/engine.h"
 #include "emu/machine/machine.h"
@@ -95,6 +96,7 @@ class Core {
   RunOptions options_;
   bool clocked_;
   std::optional<State> state_;
+  std::optional<Workers> workers_;
   std::vector<Observer*> observers_;
 
   std::vector<EngineCore> engines_;

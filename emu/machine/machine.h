@@ -28,6 +28,8 @@ struct RunOptions {
   Ticks max_ticks = 0;                                    // 0: no limit
   std::optional<std::uint64_t> stochastic_rounding_seed;  // absent: to nearest even
   std::byte initial{0xFF};                                // what memory that nothing wrote reads as
+  int threads = 1;                    // that share the work of large instructions; the same results for any
+  std::int64_t share_from = 0;        // elements; 0: those of an instruction that is worth it
   bool watch_values = false;          // tells observers of results that are not finite and of saturation too
   std::function<bool()> interrupted;  // asked now and then; true ends the run with a partial result
   // Replaces a cost before it is used: tests try other legal timings with it.

@@ -1,6 +1,7 @@
 // The promises of the design (function and time), over every kernel of the library on every machine.
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <memory>
@@ -75,6 +76,48 @@ Summary summarise(const Program& program, Mode mode) {
   machine.add(observer);
   machine.run();
   return observer.summary();
+}
+
+// What a run tells of its values.
+struct Values : Observer {
+  void on_numeric(const NumericEvent& e) override {
+    events.push_back(fmt::format("{} {} {} [{}, {}] {} x{}", name(e.engine), e.index, e.what, e.partition,
+                                 e.element, e.value.value_or(0), e.count));
+  }
+  std::vector<std::string> events;
+};
+
+struct Watched {
+  RunResult run;
+  std::vector<Bytes> outputs;
+  std::vector<std::string> events;
+};
+
+// On inputs so large that values saturate, leave the ranges of functions and overflow.
+Watched watched(const Program& program, int threads) {
+  RunOptions options;
+  options.threads = threads;
+  options.share_from = 256;
+  options.watch_values = true;
+  Machine machine(builtin_machine(program.target.machine), program, options);
+  Values values;
+  machine.add(values);
+  for (std::size_t i = 0; i < program.tensors.size(); ++i) {
+    const Tensor& t = program.tensors[i];
+    if (t.kind != TensorKind::input && t.kind != TensorKind::inout) continue;
+    Bytes bytes = inputs(program).at(t.name);
+    if (is_float(t.dtype))
+      bytes = to_bytes(t.dtype, random_values(static_cast<std::size_t>(t.elements()), 5, 300.0F));
+    machine.state().hbm.write(static_cast<std::uint16_t>(i), 0, bytes);
+  }
+  Watched result{.run = machine.run(), .outputs = {}, .events = {}};
+  for (std::size_t i = 0; i < program.tensors.size(); ++i) {
+    Bytes bytes(static_cast<std::size_t>(program.tensors[i].bytes()));
+    machine.state().hbm.read(static_cast<std::uint16_t>(i), 0, bytes);
+    result.outputs.push_back(std::move(bytes));
+  }
+  result.events = values.events;
+  return result;
 }
 
 std::vector<Word> words(const Program& program) {
@@ -173,6 +216,23 @@ TEST_CASE("busy, stalled and idle of every engine are the total, to the tick") {
       CHECK(*s.mfu_estimated_percent <= 100);
     }
   });
+}
+
+TEST_CASE("threads change no output, no tick and nothing that is reported of values") {
+  std::size_t reported = 0;
+  int threads = 2;
+  for_each_kernel([&](const LibraryKernel& kernel, const std::string& machine) {
+    const Program program = assemble_kernel(kernel.file, kernel.params, machine);
+    const Watched one = watched(program, 1), shared = watched(program, threads);
+    REQUIRE_MESSAGE(one.run.status == RunStatus::finished, one.run.message);
+    CHECK(shared.run.total == one.run.total);
+    CHECK((shared.outputs == one.outputs));
+    CHECK(shared.events == one.events);
+    reported += one.events.size();
+    threads = 5 - threads;  // 2 and 3 by turns
+  });
+  MESSAGE(reported, " reports");
+  CHECK(reported > 0);
 }
 
 TEST_CASE("a kernel disassembles to source of the same words, tensors and constants") {

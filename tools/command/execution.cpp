@@ -102,6 +102,7 @@ RunReport execute(const Kernel& kernel, const RunRequest& request, std::FILE* va
   options.mode = request.mode;
   options.max_instructions = request.max_instructions;
   options.stochastic_rounding_seed = request.stochastic_rounding_seed;
+  options.threads = request.threads;
   options.initial = request.poison.value_or(initial_byte);
   options.watch_values =
       request.checks.has(CheckKind::nonfinite) || request.checks.has(CheckKind::saturation);

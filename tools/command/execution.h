@@ -29,8 +29,9 @@ struct RunRequest {
   std::optional<std::byte> poison;  // what memory that nothing wrote reads as
   std::optional<double> max_time;   // seconds of host time
   std::chrono::steady_clock::time_point started =
-      std::chrono::steady_clock::now();                   // max_time counts from here
-  std::uint64_t max_instructions = 0;                     // 0: no limit
+      std::chrono::steady_clock::now();  // max_time counts from here
+  std::uint64_t max_instructions = 0;    // 0: no limit
+  int threads = 1;
   std::optional<std::uint64_t> stochastic_rounding_seed;  // absent: to nearest even
   std::vector<Observer*> observers;                       // told of everything, beside the run's own
   // For programs that hold their data in memory. Instead of `in`: puts the inputs where they belong and says

@@ -1,7 +1,9 @@
 #include "tools/command/run_request.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <thread>
 
 #include "isa/fault.h"
 #include "tools/command/run_options.h"
@@ -20,6 +22,13 @@ std::byte parse_byte(const std::string& text) {
   return static_cast<std::byte>(value);
 }
 
+// At most the host's processors: more would only wait for each other.
+int thread_count(const Options& options) {
+  const auto processors = std::max(1U, std::thread::hardware_concurrency());
+  const std::uint64_t asked = options.count("threads").value_or(1);
+  return static_cast<int>(asked == 0 ? processors : std::min<std::uint64_t>(asked, processors));
+}
+
 }  // namespace
 
 void declare_run_options(Options& options) {
@@ -36,6 +45,8 @@ void declare_run_options(Options& options) {
       .flag("bits", "compares bit for bit, after conversion of the reference to the output's type");
   options.group("Run")
       .value("mode", "MODE", "functional, timed (default), timing-only or check")
+      .value("threads", "N",
+             "host threads that share large instructions (default 1; 0: all processors); same results")
       .value("max-time", "SECONDS", "ends with a partial report after this much host time")
       .value("max-instructions", "N", "ends with a partial report after N instructions")
       .value("stochastic-rounding", "SEED",
@@ -62,6 +73,7 @@ RunRequest run_request(const Options& options, std::string_view verb) {
   read_limits(options, request);
   read_checks(options, request);
   if (options.has("poison")) request.poison = parse_byte(options.text("poison"));
+  request.threads = thread_count(options);
   request.stochastic_rounding_seed = options.count("stochastic-rounding");
   if (request.bits && (options.has("rtol") || options.has("atol"))) {
     throw Fault(FaultKind::input, fmt::format("ncemu {}", verb),

@@ -165,6 +165,21 @@ TEST_CASE("random programs for trn2 leave the text's memory under every timing t
   check_promise(options, 100'000, seeds(1000));
 }
 
+TEST_CASE("threads that share instructions leave the same memory") {
+  for (const char* machine : {"trn1", "trn2"}) {
+    test::RandomProgramOptions options;
+    options.target = test::small_target(machine);
+    for (std::uint64_t seed = 0; seed < seeds(20); ++seed) {
+      const Trial trial(seed, options, 60000);
+      RunOptions shared = mode(Mode::functional);
+      shared.threads = 2 + static_cast<int>(seed % 2);
+      shared.share_from = 1;
+      CAPTURE(seed);
+      CHECK(trial.run(trial.program, shared) == "");
+    }
+  }
+}
+
 TEST_CASE("without one of its waits a program can leave another memory") {
   std::size_t broken = 0, tried = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
