@@ -246,6 +246,40 @@ test('the colours follow the system and the switch, and nothing reaches beyond a
   }
 });
 
+test('texts stand out from what they stand on, light and dark', async () => {
+  // WCAG 2.1, 1.4.3: 4.5 to 1 for texts of this size.
+  for (const scheme of ['light', 'dark']) {
+    const report = await Report.open(browser, gemm.html, { colorScheme: scheme });
+    const low = await report.page.evaluate(() => {
+      const parts = (color) => color.match(/[\d.]+/g).map(Number);
+      const luminance = (color) => {
+        const [r, g, b] = parts(color).slice(0, 3).map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+      };
+      const behind = (element) => {
+        for (let at = element; at; at = at.parentElement) {
+          const { backgroundColor } = getComputedStyle(at);
+          const alpha = parts(backgroundColor)[3] ?? 1;
+          if (alpha === 1) return backgroundColor;
+        }
+        return 'rgb(255, 255, 255)';
+      };
+      const found = new Set();
+      const walk = document.createTreeWalker(document.getElementById('app'), NodeFilter.SHOW_TEXT);
+      while (walk.nextNode()) {
+        const element = walk.currentNode.parentElement;
+        if (walk.currentNode.textContent.trim() === '' || element.closest('svg')) continue;
+        const [low, high] = [luminance(getComputedStyle(element).color), luminance(behind(element))].sort((a, b) => a - b);
+        const ratio = (high + 0.05) / (low + 0.05);
+        if (ratio < 4.5) found.add(`${element.tagName} ${element.className}: ${ratio.toFixed(2)}`);
+      }
+      return [...found];
+    });
+    assert.deepEqual(low, []);
+    await report.close();
+  }
+});
+
 test('a run of 200,000 instructions opens, searches, zooms and pans without freezing', async (t) => {
   assert.ok(long.json.instruction_count >= 190_000, `${long.json.instruction_count} instructions`);
   const report = await Report.open(browser, long.html);

@@ -1,6 +1,7 @@
 // Draws rows with as much detail as fits: slices narrower than a pixel as the share of the pixel that they cover, found by
 // binary search, so that a frame costs the same for a hundred instructions and for a million.
 
+import { readable } from './contrast';
 import type { Row } from './rows';
 import { fontFamily, instructionOf, type Scene } from './scene';
 import { after, covered, mean, type Slices } from './series';
@@ -18,7 +19,12 @@ export function drawRow(scene: Scene, row: Row, y: number): void {
 
 // The slices in view from the left: one by one where they are wide enough, as `share` of a pixel where they are not,
 // then all from number `i` up to `next` together.
-function visit(scene: Scene, s: Slices, wide: (i: number, left: number, right: number) => void, pixel: (i: number, next: number, x: number, share: number) => void): void {
+function visit(
+  scene: Scene,
+  s: Slices,
+  wide: (i: number, left: number, right: number) => void,
+  pixel: (i: number, next: number, x: number, share: number) => void,
+): void {
   const { from, until } = scene.view;
   const perPixel = (until - from) / scene.width;
   let i = after(s.end, from);
@@ -48,8 +54,9 @@ function drawSlices(scene: Scene, row: Row, y: number): void {
   const matched = scene.matchedBefore.get(row);
   const onPath = row.item === 'step' ? undefined : scene.pathBefore.get(row);
   const marked = scene.matches !== null && row.item !== 'span';
-  const colorOf = (i: number) => scene.color(row.colorOf ? row.colorOf(s.id[i]) : row.color);
-  visit(scene, 
+  const colorOf = (i: number) => scene.color(colorName(row, s.id[i]));
+  visit(
+    scene,
     s,
     (i, left, right) => {
       const found = matched !== undefined && matched[i + 1] > matched[i];
@@ -57,7 +64,7 @@ function drawSlices(scene: Scene, row: Row, y: number): void {
       c.globalAlpha = marked && !found ? faint : tone(scene, row, s.id[i]);
       c.fillRect(left, y, right - left - (right - left > 4 ? 0.5 : 0), h);
       c.globalAlpha = 1;
-      if (tall && right - left > 34) drawLabel(scene, row, s.id[i], left, y, right - left, h);
+      if (tall && right - left > 34) drawLabel(scene, row, s.id[i], left, y, right - left, h, marked && !found);
       if (onPath && onPath[i + 1] > onPath[i]) mark(scene, '--path', left, y, right - left, 2.5);
       if (found) mark(scene, '--match', left, y + h - 2.5, right - left, 2.5);
     },
@@ -87,7 +94,12 @@ function isControl(scene: Scene, id: number): boolean {
   return scene.trace.rowOperandBegin[scene.trace.row[id]] === scene.trace.rowOperandBegin[scene.trace.row[id] + 1];
 }
 
-function drawLabel(scene: Scene, row: Row, id: number, x: number, y: number, w: number, h: number): void {
+// Which variable of the style sheet a slice is drawn in.
+function colorName(row: Row, id: number): string {
+  return row.colorOf ? row.colorOf(id) : row.color;
+}
+
+function drawLabel(scene: Scene, row: Row, id: number, x: number, y: number, w: number, h: number, faded: boolean): void {
   const c = scene.context;
   const instruction = instructionOf(scene.trace, row, id);
   if (instruction < 0) return;
@@ -99,7 +111,7 @@ function drawLabel(scene: Scene, row: Row, id: number, x: number, y: number, w: 
   c.font = `11px ${fontFamily}`;
   c.textAlign = 'left';
   c.textBaseline = 'middle';
-  c.fillStyle = scene.color('--card');
+  c.fillStyle = faded ? scene.color('--quiet') : readable(scene.color(colorName(row, id)), scene.color('--card'), scene.color('--text'));
   const room = Math.floor((w - 8) / 5.9);
   if (label.length > room) label = room < 4 ? '' : `${label.slice(0, room - 1)}\u2026`;
   c.fillText(label, x + 4, y + h / 2 + 0.5);
@@ -108,7 +120,8 @@ function drawLabel(scene: Scene, row: Row, id: number, x: number, y: number, w: 
 function drawStalls(scene: Scene, s: Slices, y: number, h: number): void {
   const c = scene.context;
   const color = (i: number) => scene.reasonColor(scene.trace.reason[s.id[i]]);
-  visit(scene, 
+  visit(
+    scene,
     s,
     (i, left, right) => {
       c.fillStyle = color(i);
@@ -158,7 +171,8 @@ function drawBands(scene: Scene, row: Row, y: number): void {
   for (const { low, high, tiles } of row.bands!) {
     const top = y + low * row.height;
     const h = Math.max(1, (high - low) * row.height);
-    visit(scene, 
+    visit(
+      scene,
       tiles,
       (i, left, right) => {
         c.fillStyle = scene.color(row.color);
