@@ -6,7 +6,7 @@ namespace ncemu::command {
 namespace {
 
 // clang-format off
-constexpr std::array<Verb, 8> table = {{
+constexpr std::array<Verb, 9> table = {{
     {"run",     run,         "assemble (or load) a kernel and execute it"},
     {"profile", profile,     "run a kernel and report where its time went, why, and what would help"},
     {"diff",    diff,        "say what changed between two profiles"},
@@ -14,6 +14,7 @@ constexpr std::array<Verb, 8> table = {{
     {"asm",     assemble,    "assemble a source into a container"},
     {"disasm",  disassemble, "print a container as source"},
     {"isa",     isa,         "list the instructions, or print one's reference page"},
+    {"nki",     nki,         "run a Python script whose NKI kernels execute here"},
     {"machine", machine,     "list the machines, or print one's parameters"},
 }};
 // clang-format on

@@ -17,6 +17,7 @@ int check(const Arguments& arguments);
 int assemble(const Arguments& arguments);
 int disassemble(const Arguments& arguments);
 int isa(const Arguments& arguments);
+int nki(const Arguments& arguments);
 int machine(const Arguments& arguments);
 
 struct Verb {

@@ -1,6 +1,5 @@
 """Traced programs on the emulator: builds, runs and profiles them through the package ncemu."""
 
-import os
 import sys
 
 import numpy as np
@@ -58,13 +57,12 @@ def host_input(s):
     return np.ascontiguousarray(array).reshape(s.shape)
 
 
-def run(tr):
+def run(tr, session):
     program = program_of(tr)
     inputs = {s.name: host_input(s) for s in tr.storages if s.kind in ("input", "inout")}
-    data = os.environ.get("NCEMU_MODE") != "timing-only"
-    checks = os.environ.get("NCEMU_CHECKS", "default")
+    data = not session.timing_only
     try:
-        result = ncemu.run(program, inputs if data else None, checks=checks, data=data)
+        result = ncemu.run(program, inputs if data else None, checks=session.checks, data=data, strict=session.strict)
     except ncemu.Error as error:
         raise KernelFailed("err_kernel_failed", str(error), (error.file or "<kernel>", error.line or 0)) from None
     for file, line in dict.fromkeys(site for site, _ in tr.warnings):

@@ -9,11 +9,11 @@ import inspect
 
 import numpy as np
 
-from ncemu.nki import backend, target as targets, trace as tracing
+from ncemu.nki import backend, session, target as targets, trace as tracing
 from ncemu.nki.errors import NkiError, UnsupportedError
 from ncemu.nki.memory import Blocks
 from ncemu.nki.tensor import Tensor, whole_view
-from ncemu.nki.types import isa_type
+from ncemu.nki.types import isa_type, public_type
 
 
 def host_array(value):
@@ -77,6 +77,7 @@ def trace_kernel(function, args, kwargs, generation, machine=None, grid=None):
 
 def _trace(function, args, kwargs, generation, machine, grid):
     tr = tracing.Trace(targets.chosen(machine), generation, function.__name__)
+    tr.machine = None if machine is None or isinstance(machine, str) else machine
     signature = inspect.signature(function)
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
@@ -209,12 +210,17 @@ def _size(g):
 
 def run(kernel, args, kwargs):
     """Traces and emulates one call."""
-    traced = trace_kernel(kernel.function, args, kwargs, kernel.generation, kernel.machine, kernel.grid)
+    now = session.current()
+    now.starting(kernel)
+    traced = trace_kernel(kernel.function, args, kwargs, kernel.generation, now.machine or kernel.machine, kernel.grid)
     tr = traced.trace
-    result = backend.run(tr)
+    result = backend.run(tr, now)
     kernel.last = result
+    now.finished(kernel, result)
+    if not result.arrays:
+        result.arrays = {s.name: np.zeros(s.shape, public_type(s.dtype)) for s in tr.storages if s.kind in ("output", "inout")}
     for s in tr.storages:
-        if s.kind == "inout" and s.array is not None:
+        if s.kind == "inout" and s.array is not None and result.result.outputs:
             written = result.arrays[s.name].reshape(s.array.shape)
             if s.array.flags.writeable:
                 s.array[...] = written

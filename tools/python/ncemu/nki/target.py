@@ -2,27 +2,31 @@
 
 import os
 
+import ncemu
+from ncemu.nki.errors import NkiError
+
 
 class Target:
-    """A machine by name; sizes from datasheet 1.2."""
+    """A machine and what decides tracing (datasheet 1.2)."""
 
-    def __init__(self, name, generation, sbuf_bytes, psum_banks=8, psum_bank_bytes=2048):
-        self.name, self.generation = name, generation
-        self.sbuf_bytes, self.psum_banks, self.psum_bank_bytes = sbuf_bytes, psum_banks, psum_bank_bytes
-
-
-TARGETS = {
-    "trn1": Target("trn1", 2, 196608),
-    "inf2": Target("inf2", 2, 196608),
-    "trn2": Target("trn2", 3, 229376),
-}
+    def __init__(self, machine):
+        self.name, self.generation = machine.name, machine.generation
 
 
-def chosen(name=None):
-    """The machine asked for, or that of the environment, or trn1."""
-    from ncemu.nki.errors import NkiError
-    name = name or os.environ.get("NCEMU_MACHINE") or os.environ.get("NEURON_PLATFORM_TARGET_OVERRIDE") or "trn1"
-    found = TARGETS.get({"gen2": "trn1", "gen3": "trn2"}.get(name, name))
-    if found is None:
-        raise NkiError("err_unsupported_platform", f"'{name}' is no machine here: {', '.join(TARGETS)}")
-    return found
+# Platform names of the interface.
+NAMES = {"gen2": "trn1", "gen3": "trn2"}
+_known = {}
+
+
+def chosen(machine=None):
+    """The machine asked for (a name, a file or an ncemu.Machine), or that of the environment, or trn1."""
+    if machine is not None and not isinstance(machine, str):
+        return Target(machine)
+    name = machine or os.environ.get("NCEMU_MACHINE") or os.environ.get("NEURON_PLATFORM_TARGET_OVERRIDE") or "trn1"
+    name = NAMES.get(name, name)
+    if name not in _known:
+        try:
+            _known[name] = Target(ncemu.Machine(name))
+        except ncemu.Error as error:
+            raise NkiError("err_unsupported_platform", str(error)) from None
+    return _known[name]
