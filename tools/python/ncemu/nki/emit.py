@@ -31,7 +31,9 @@ def scalar_operand(tr, value, what, partitions, integer=False):
         note_read(value)
         return chip(value, ONE), (value.storage,)
     if hasattr(value, "register_number"):
-        return f"r{value.register_number}", ()
+        if (value.scale, value.base) != (1, 0):
+            raise NkiError("err_unsupported_operand", f"{what} is a register without arithmetic")
+        return value, ()
     if not is_number(value):
         raise NkiError("err_unsupported_operand", f"{what} must be a number or a tile [P, 1], found {type(value).__name__}")
     return (str(int(value)) if integer else number(value)), ()

@@ -7,6 +7,7 @@ import ast
 
 import ncemu
 from ncemu.nki.errors import NkiError
+from ncemu.nki.trace import LOOP_CLOSE, LOOP_OPEN
 
 # Mnemonic -> names of the operands that are written without a name (isa/forms.h).
 POSITIONAL = {
@@ -49,10 +50,23 @@ def build(tr):
             views[s] = b.tensor(s.name, kind, s.shape or (1,), s.dtype)
     sites = [b.at(file, line) for file, line in tr.sites]
     emit = b.emit
-    for record in tr.instructions:
+    registers = {}
+    for position, record in enumerate(tr.instructions):
         if record is None:
             continue
         mnemonic, engine, site, operands, _ = record
+        if mnemonic is LOOP_OPEN:
+            # What was declared before the loop lives through it, even if it is first used inside.
+            for s in tr.storages:
+                if s.made <= position and s.last >= position and s.space != "hbm" and s not in views:
+                    views[s] = declare(b, tr, s, sites)
+            key, start, stop, step = operands
+            b.at(sites[site])
+            registers[key] = b._open_loop(bound(b, registers, start), bound(b, registers, stop), step)
+            continue
+        if mnemonic is LOOP_CLOSE:
+            b._close_loop()
+            continue
         names = POSITIONAL.get(mnemonic, DEFAULT)
         arguments, at = {}, 0
         for field, operand in operands:
@@ -61,6 +75,8 @@ def build(tr):
                 at += 1
             if type(operand) is str:
                 operand = value_of(operand)
+            elif type(operand) is not tuple:
+                operand = registers_of(b, registers, operand.key)
             else:
                 space, s, dtype, part, count, offset, dims, register = operand
                 base = views.get(s)
@@ -68,19 +84,31 @@ def build(tr):
                     base = views[s] = declare(b, tr, s, sites)
                 if space == "hbm":
                     operand = base.ap(dims, offset=offset, dtype=dtype) if register is None else \
-                        base.ap(dims, offset=offset, dtype=dtype, register=tr.register(register[0]),
+                        base.ap(dims, offset=offset, dtype=dtype, register=registers_of(b, registers, register[0]),
                                 register_step=register[1])
                 elif register is None:
                     operand = base.ap(dims, partition=part, partitions=count, offset=offset, dtype=dtype)
                 else:
                     operand = base.ap(dims, partition=part, partitions=count, offset=offset, dtype=dtype,
-                                      register=tr.register(register[0]), register_step=register[1])
+                                      register=registers_of(b, registers, register[0]), register_step=register[1])
             arguments[field] = operand
         try:
             emit(mnemonic, engine=engine, site=sites[site], **arguments)
         except ncemu.Error as error:
             raise rule_broken(error, tr.sites[site]) from None
     return b
+
+
+def registers_of(b, registers, key):
+    """The builder's register of a loop, or one by number."""
+    found = registers.get(key)
+    if found is None:
+        found = registers[key] = b.register(key[1])
+    return found
+
+
+def bound(b, registers, value):
+    return value if isinstance(value, int) else registers_of(b, registers, value.key)
 
 
 def declare(b, tr, s, sites):

@@ -2,6 +2,8 @@
 
 import collections
 
+from ncemu.nki.trace import LOOP_CLOSE, LOOP_OPEN
+
 
 def text(run):
     tr = run.trace
@@ -13,7 +15,7 @@ def text(run):
 
 
 def kept(tr):
-    return [i for i in tr.instructions if i is not None]
+    return [i for i in tr.instructions if i is not None and i[0] not in (LOOP_OPEN, LOOP_CLOSE)]
 
 
 def memory(tr):

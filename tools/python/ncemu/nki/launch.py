@@ -119,6 +119,9 @@ def outputs_of(returned):
 
 def finish(tr, returned):
     """Kinds of tensors, memsets that nobody needs."""
+    if tr.left_early is not None:
+        raise NkiError("err_dynamic_control_flow_not_supported", "a run-time loop is left at its end only, not by break",
+                       tr.left_early)
     results = outputs_of(returned)
     for t in results:
         s = t.storage

@@ -3,7 +3,7 @@
 from ncemu.nki import psum
 from ncemu.nki.elementwise import BROADCAST, in_sbuf, memset, tensor_copy, tensor_tensor
 from ncemu.nki.emit import stream
-from ncemu.nki.errors import NkiError
+from ncemu.nki.errors import NkiError, UnsupportedError
 from ncemu.nki.operands import box, check_tile, chip, dims_text, narrow
 from ncemu.nki.tensor import Tensor, new_tile
 from ncemu.nki.types import SIZE
@@ -72,6 +72,12 @@ def nc_matmul(tr, dst, stationary, moving, accumulate=None, mask=None, attribute
                        f"[{free_size(stationary)}, {free_size(moving)}], the destination is {dst.describe()}")
     physical_f32(dst)
     before = psum.written(dst)
+    if accumulate is None and not before and tr.run_time_loops and dst.storage.made <= tr.run_time_loops[-1][1]:
+        raise UnsupportedError(f"{dst.describe()} is declared outside a run-time loop, so that its first product is known only at "
+                               f"run time: say accumulate=True or False")
+    if accumulate is True and not before and tr.run_time_loops:
+        emit_product(tr, dst, stationary, moving, True, attributes, load_attributes)
+        return psum.write(dst)
     if accumulate == ADD and not before and dst.storage.covered:
         # Something else than zeros was written there: the product is added to it.
         product = new_tile(dst.shape, "f32", "psum", "product", tr)

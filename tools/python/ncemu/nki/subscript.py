@@ -48,6 +48,12 @@ def _basic(t, key):
                 out.append((step, n))
                 axis += 1
                 continue
+            if _is_register(start) and _is_register(stop) and by is None:
+                if start.key != stop.key or start.scale != stop.scale:
+                    raise NkiError("err_unsupported_index", "a slice at run time has a fixed length: use nl.ds(start, length)")
+                register, moved = _moved(t, register, start, step, axis)
+                offset += moved
+                start, stop = 0, stop.base - start.base
             by = 1 if by is None else int(by)
             start = 0 if start is None else int(start)
             stop = n if stop is None else int(stop)
@@ -62,12 +68,14 @@ def _basic(t, key):
         elif type(k) is DynamicSlice:
             start, count, by = k.start, k.size, 1
             if _is_register(start):
-                register = _moved(t, register, start, step, axis)
+                register, moved = _moved(t, register, start, step, axis)
+                offset += moved
                 start = 0
             else:
                 start = int(start)
         elif _is_register(k):
-            register = _moved(t, register, k, step, axis)
+            register, moved = _moved(t, register, k, step, axis)
+            offset += moved
             axis += 1
             continue
         else:
@@ -115,11 +123,12 @@ def _is_register(k):
 
 
 def _moved(t, register, k, step, axis):
+    """The register and its step in elements, and what is known of the offset."""
     if register is not None:
         raise NkiError("err_unsupported_index", f"{t.describe()}: a register can choose only one index")
     if axis == t.pdim:
         raise NkiError("err_unsupported_index", f"{t.describe()}: a register cannot choose the partition")
-    return (k, step)
+    return (k.key, k.scale * step), k.base * step
 
 
 def _grid(t, key):

@@ -13,13 +13,14 @@ from ncemu.nki.types import SIZE
 
 PARTITIONS = 128  # datasheet 1.2
 NEVER = 1 << 60
+LOOP_OPEN, LOOP_CLOSE = "loop_open", "loop_close"  # records of run-time loops
 
 
 class Storage:
     """The memory of one tile or tensor."""
 
     __slots__ = ("name", "space", "dtype", "shape", "partitions", "elements", "kind", "site", "first", "last",
-                 "fixed", "address", "start", "groups", "zero", "is_written", "is_read", "array", "number", "fill",
+                 "fixed", "made", "groups", "zero", "is_written", "is_read", "array", "number", "fill",
                  "covered")
 
     def __init__(self, name, space, dtype, shape, partitions, elements, site):
@@ -30,7 +31,7 @@ class Storage:
         self.kind = None              # HBM: input, output, inout, hbm, const
         self.first, self.last = NEVER, -1  # instructions that touch it
         self.fixed = None             # (partition, byte offset) chosen by the kernel
-        self.address, self.start = 0, 0  # bytes in a partition, first partition
+        self.made = 0                 # how many instructions there were when it was declared
         self.groups = None            # PSUM: which elements a matmul has written (psum.py)
         self.zero = False             # PSUM: declared as zeros, no instruction emitted for it
         self.is_written = self.is_read = False
@@ -70,6 +71,10 @@ class Trace:
         self.accumulators = {}
         self.barriers = []
         self.random_seeded = False
+        self.run_time_loops = []      # open ones: (key, position of the record)
+        self.loop_count = 0
+        self.left_early = None        # place of a run-time loop that was left by break
+        self.registers = 0            # allocated by the kernel
 
     # ---- source places ---------------------------------------------------------------------
 
@@ -102,7 +107,7 @@ class Trace:
 
     def storage(self, name, space, dtype, shape, partitions, elements):
         s = Storage(name, space, dtype, shape, partitions, elements, self.site())
-        s.number = len(self.storages)
+        s.number, s.made = len(self.storages), len(self.instructions)
         self.storages.append(s)
         return s
 
@@ -139,6 +144,17 @@ class Trace:
             s.is_read = True
         self.instructions.append([mnemonic, engine, self.site(), operands, self.macro])
         return position
+
+    def open_loop(self, start, stop, step):
+        key = ("loop", self.loop_count)
+        self.loop_count += 1
+        self.run_time_loops.append((key, len(self.instructions)))
+        self.instructions.append([LOOP_OPEN, None, self.site(), (key, start, stop, step), None])
+        return key
+
+    def close_loop(self):
+        self.run_time_loops.pop()
+        self.instructions.append([LOOP_CLOSE, None, self.site(), (), None])
 
     def at_site(self, site):
         """Everything emitted inside carries this site."""
