@@ -14,11 +14,15 @@ if(TARGET ncemu_python)
                     OUTPUT_STRIP_TRAILING_WHITESPACE)
     list(APPEND python_environment "LD_PRELOAD=${asan} ${ubsan} ${stdcxx}" ASAN_OPTIONS=detect_leaks=0)
   endif()
+  # Those who build single targets get the extension too, by the first test that needs it.
+  add_test(NAME python_extension
+           COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target ncemu_python)
+  set_tests_properties(python_extension PROPERTIES FIXTURES_SETUP python_extension RESOURCE_LOCK build_directory)
   foreach(test ${python_tests})
     string(REGEX REPLACE "\\.py$" "" name ${test})
     string(REPLACE "/" "_" name python_${name})
     add_test(NAME ${name} COMMAND ${NCEMU_PYTHON} -m pytest -q -p no:cacheprovider
                                   ${CMAKE_CURRENT_SOURCE_DIR}/python/${test})
-    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${python_environment}")
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${python_environment}" FIXTURES_REQUIRED python_extension)
   endforeach()
 endif()

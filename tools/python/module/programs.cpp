@@ -52,7 +52,12 @@ void define_programs(py::module_& module) {
       .def_property_readonly(
           "warnings", [](const RunnableKernel& k) { return diagnostics_tuple(k.kernel.diagnostics.all()); })
       .def("text", [](const RunnableKernel& k) { return disassemble(k.kernel.program); })
-      .def("_save", [](const RunnableKernel& k, const std::string& path) { save(k, path); })
+      .def(
+          "save",
+          [](const RunnableKernel& k, py::handle path) {
+            save(k, py::cast<std::string>(py::module_::import("os").attr("fspath")(path)));
+          },
+          py::arg("path"))
       .def("__repr__", [](const RunnableKernel& k) {
         return fmt::format("<Program {}: {} instructions for {}>", k.name,
                            k.kernel.program.instruction_count(), k.kernel.machine.target.machine);
