@@ -188,3 +188,55 @@ def test_a_wait_outside_a_block_needs_manual_synchronisation():
     t = b.tile("t", (P, 8), "f32")
     b.emit("memset", dst=t, value=0.0, signal=(200, "+=", 1), file="kernel.py", line=3)
     assert refused(b.finish).line == 3
+
+
+def test_a_place_says_from_where_it_was_called():
+    b = ncemu.Builder()
+    t, u = b.tile("t", (P, N), "f32"), b.tile("u", (P, N), "f32")
+    caller = b.at("kernel.py", 50, 4)
+    b.at("library.py", 7, parent=caller)
+    b.emit("tensor_tensor", dst=t, src0=t, src1=u[:, :5], op="add")
+    error = refused(b.finish)
+    assert (error.file, error.line) == ("library.py", 7)
+    assert [(n.file, n.line, n.column) for n in error.diagnostics[0].notes] == [("kernel.py", 50, 4)]
+
+
+def test_a_value_is_printed_where_the_program_stands():
+    b = ncemu.Builder()
+    t = b.tile("t", (P, 4), "f32")
+    b.emit("memset", dst=t, value=1.0, engine="vector")
+    b.print("before", t[0:1])
+    b.emit("memset", dst=t, value=2.0, engine="vector")
+    b.print("after", t[0:1])
+    printed = ncemu.run(b.finish()).printed
+    before, after = printed.index("before"), printed.index("after")
+    assert before < after and "1" in printed[before:after] and "2" in printed[after:]
+
+
+def test_a_loop_can_end_at_a_number_that_was_loaded(random):
+    b = ncemu.Builder("trn2")
+    n, x = b.tensor("n", "input", (1, 1), "i32"), b.tensor("x", "input", (8, P, 64), "f32")
+    y = b.tensor("y", "output", (P, 64), "f32")
+    total = b.tile("total", (P, 64), "f32")
+    end = b.register(0)
+    for engine in ("sync", "vector"):  # the streams that run the loop
+        b.emit("register_load", dst=end, src=n, engine=engine)
+    b.emit("memset", dst=total, value=0.0, engine="vector")
+    with b.loop(0, end) as r:
+        t = b.tile("t", (P, 64), "f32")
+        b.emit("dma_copy", dst=t, src=x.index(0, r), engine="sync")
+        b.emit("tensor_tensor", dst=total, src0=total, src1=t, op="add", engine="vector")
+    b.emit("dma_copy", dst=y, src=total)
+    program = b.finish()
+    a = random.integers(-9, 9, (8, P, 64)).astype(np.float32)
+    for count in (1, 5, 8):
+        got = ncemu.run(program, {"n": np.full((1, 1), count, np.int32), "x": a})["y"]
+        assert np.array_equal(got, a[:count].sum(axis=0))
+
+
+def test_what_a_failed_block_raises_is_not_hidden():
+    b = ncemu.Builder()
+    with pytest.raises(ZeroDivisionError):
+        with b.loop(0, 4):
+            raise ZeroDivisionError
+    assert "still open" in refused(b.finish).message

@@ -185,3 +185,32 @@ def test_psum_tiles_take_whole_banks():
         b.emit("tensor_copy", dst=t, src=t, engine="vector")
     with pytest.raises(ncemu.Error, match="does not fit into PSUM"):
         b.finish()
+
+
+def test_a_policy_of_ones_own_places_tiles_by_their_lifetimes():
+    b = ncemu.Builder()
+    y = b.tensor("y", "output", (128, 4096), "f32")
+    views = []
+    for i in range(10):
+        views.append(b.tile(f"t{i}", (128, 4096), "f32"))
+        b.emit("memset", dst=views[i], value=float(i), engine="vector")
+        if i:
+            b.emit("tensor_tensor", dst=views[i], src0=views[i], src1=views[i - 1], op="add", engine="vector")
+    b.emit("dma_copy", dst=y, src=views[-1])
+    lives = b.lifetimes()
+    assert [(t.name, t.first, t.last) for t in lives[:3]] == [("t0", 0, 2), ("t1", 1, 4), ("t2", 3, 6)]
+    assert all(t.bytes == 16384 and t.partitions == 128 and t.space == "sbuf" for t in lives)
+    for i, view in enumerate(views):  # no more than two live together
+        b.place(view, 0, i % 2 * 16384)
+    result = ncemu.run(b.finish())
+    assert np.all(result["y"] == sum(range(10))) and result.passed
+
+
+def test_a_tile_that_is_never_used_takes_no_memory():
+    b = ncemu.Builder()
+    for _ in range(100):
+        b.tile("unused", (128, 40000), "f32")
+    t = b.tile("t", (128, 40000), "f32")
+    b.emit("memset", dst=t, value=0.0)
+    assert [life.used for life in b.lifetimes()] == [False] * 100 + [True]
+    assert b.finish().instruction_count == 1
