@@ -146,3 +146,32 @@ def test_the_saved_text_is_the_program():
                         f"--json={d}/r.json"], check=True, capture_output=True)
         assert np.array_equal(np.load(d + "/y.npy"), y)
         assert json.load(open(d + "/r.json"))["device_time_us"] == kernel.last.report["device_time_us"]
+
+
+def test_tracing_takes_microseconds_per_instruction_and_grows_linearly():
+    """15 us per instruction is the aim on a quiet host; the bound leaves room for a busy one."""
+    import time
+    from ncemu.nki import emitter, launch
+
+    @nki.jit
+    def kernel(at, b):
+        y = nl.ndarray((at.shape[1], b.shape[1]), dtype=at.dtype, buffer=nl.shared_hbm)
+        for m in nl.affine_range(at.shape[1] // 128):
+            for n in nl.affine_range(b.shape[1] // 512):
+                acc = nl.zeros((nl.par_dim(128), 512), dtype=nl.float32, buffer=nl.psum)
+                for k in nl.affine_range(at.shape[0] // 128):
+                    left = nl.load(at[k * 128:(k + 1) * 128, m * 128:(m + 1) * 128])
+                    right = nl.load(b[k * 128:(k + 1) * 128, n * 512:(n + 1) * 512])
+                    acc += nl.matmul(left, right, transpose_x=True)
+                nl.store(y[m * 128:(m + 1) * 128, n * 512:(n + 1) * 512], nl.copy(acc))
+        return y
+
+    def cost(n):
+        at, b = np.zeros((4096, 128 * n), np.float32), np.zeros((4096, 2048), np.float32)
+        start = time.process_time()
+        trace = launch.trace_kernel(kernel.function, (at, b), {}, "neuronxcc").trace
+        emitter.build(trace).finish()
+        return (time.process_time() - start) / len(trace.instructions) * 1e6
+    small, large = min(cost(2) for _ in range(3)), cost(16)
+    print(f"{small:.1f} us per instruction of 1,000, {large:.1f} of 8,000")
+    assert small < 60 and large < 2 * small + 10

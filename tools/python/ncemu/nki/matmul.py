@@ -14,12 +14,18 @@ BLOCK = 32                     # of the vector engine's transpose (datasheet 6.2
 
 
 def free_size(t):
-    return t.size // t.dims[0][1]
+    dims = t.dims
+    n = dims[1][1]
+    for _, count in dims[2:]:
+        n *= count
+    return n
 
 
 def check_operands(stationary, moving):
+    """The free sizes of both operands, which are tiles in SBUF of the same partitions."""
     for name, t in (("stationary", stationary), ("moving", moving)):
-        check_tile(t)
+        if t.pdim != 0:
+            check_tile(t)
         if t.storage.space != "sbuf":
             raise NkiError("err_unsupported_memory", f"expected operand '{name}' of 'nc_matmul' in SBUF, but {t.describe()} is in "
                            f"{t.storage.space}")
@@ -27,11 +33,13 @@ def check_operands(stationary, moving):
         raise NkiError("err_num_partition_mismatch",
                        f"number of partitions (dimension 0 size of a tile) mismatch in parameters "
                        f"({stationary.describe()}, {moving.describe()}) of 'nc_matmul'")
-    for name, t, most in (("stationary", stationary, STATIONARY), ("moving", moving, MOVING)):
-        if free_size(t) > most:
+    columns, rows = free_size(stationary), free_size(moving)
+    for name, t, n, most in (("stationary", stationary, columns, STATIONARY), ("moving", moving, rows, MOVING)):
+        if n > most:
             raise NkiError("err_size_of_dimension_exceed_arch_limit",
-                           f"free size {free_size(t)} of the {name} operand {t.describe()} of 'nc_matmul' exceeds the "
-                           f"architecture's limit of {most}")
+                           f"free size {n} of the {name} operand {t.describe()} of 'nc_matmul' exceeds the architecture's "
+                           f"limit of {most}")
+    return columns, rows
 
 
 def physical_f32(dst):
@@ -61,15 +69,16 @@ def nc_matmul(tr, dst, stationary, moving, accumulate=None, mask=None, attribute
                             (shape[0], *stationary.shape[1:]))
         moving = narrow(moving, kept[0], shape)
         dst = narrow(dst, [[0, dst.shape[0]], *kept[0][1:]], (dst.shape[0], *shape[1:]))
-    stationary, moving = [in_sbuf(tr, t) if t.storage.name == BROADCAST else t for t in (stationary, moving)]
-    check_operands(stationary, moving)
+    if stationary.storage.space == "psum" or moving.storage.space == "psum":
+        stationary, moving = [in_sbuf(tr, t) if t.storage.name == BROADCAST else t for t in (stationary, moving)]
+    m, n = check_operands(stationary, moving)
     check_tile(dst)
     if dst.storage.space != "psum":
         raise NkiError("err_unsupported_memory", f"expected the destination of 'nc_matmul' in PSUM, but {dst.describe()} is in "
                        f"{dst.storage.space}")
-    if dst.dims[0][1] != free_size(stationary) or free_size(dst) != free_size(moving):
+    if dst.dims[0][1] != m or free_size(dst) != n:
         raise NkiError("err_shape_mismatch", f"stationary {stationary.describe()} and moving {moving.describe()} give "
-                       f"[{free_size(stationary)}, {free_size(moving)}], the destination is {dst.describe()}")
+                       f"[{m}, {n}], the destination is {dst.describe()}")
     physical_f32(dst)
     before = psum.written(dst)
     if accumulate is None and not before and tr.run_time_loops and dst.storage.made <= tr.run_time_loops[-1][1]:
@@ -171,6 +180,8 @@ def nc_transpose(tr, dst, data, engine=None):
 
 def attributes(stationary_onezero=False, moving_onezero=False, is_transpose=False, tile_position=(), tile_size=()):
     """The flags of load_stationary and of matmul."""
+    if not (stationary_onezero or moving_onezero or is_transpose or tile_position or tile_size):
+        return (), ()
     load, stream = [], []
     if stationary_onezero:
         load.append(("one_zero", "true"))

@@ -9,7 +9,7 @@ from ncemu.nki import elementwise, trace as tracing
 from ncemu.nki.errors import NkiError
 from ncemu.nki.operators import is_number
 from ncemu.nki.subscript import subscript
-from ncemu.nki.tensor import Tensor, whole_view
+from ncemu.nki.tensor import Tensor, new_tile, whole_view
 from ncemu.nki.types import isa_type, public_type
 
 
@@ -127,9 +127,8 @@ _ASSIGNMENT = re.compile(r"\s*(?:\w+\s*,\s*)*?([A-Za-z_]\w*)\s*(?::[^=]*)?=[^=]"
 _variables = {}  # (file, line) -> name
 
 
-def variable(tr):
-    """The variable of an assignment `name = nl.ndarray(...)` at the kernel's line: the tile's name in reports."""
-    key = tr.sites[tr.site()]
+def variable(key):
+    """The variable of an assignment `name = nl.ndarray(...)` at the kernel's line (file, line): the tile's name in reports."""
     name = _variables.get(key)
     if name is None:
         found = _ASSIGNMENT.match(linecache.getline(*key))
@@ -153,10 +152,11 @@ def ndarray(shape, dtype, buffer=None, name=None, address=None, **_):
         space = "hbm" if buffer.endswith("hbm") else buffer
     else:
         raise NkiError("err_unsupported_memory", f"{buffer!r} is no buffer")
-    name = name or variable(tr)
+    site = tr.site()
+    name = name or variable(tr.sites[site])
     if space == "hbm":
         return hbm(tr, shape, isa, buffer, name)
-    return tiles(tr, shape, isa, space, name, allocator, address)
+    return tiles(tr, shape, isa, space, name, allocator, address, site)
 
 
 def hbm(tr, shape, isa, buffer, name):
@@ -176,26 +176,30 @@ def hbm(tr, shape, isa, buffer, name):
     return whole_view(s)
 
 
-def tiles(tr, shape, isa, space, name, allocator, address):
+def tiles(tr, shape, isa, space, name, allocator, address, site):
     """A tile, or blocks of tiles if dimensions come before nl.par_dim."""
-    at = next((k for k, n in enumerate(shape) if isinstance(n, ParDim)), 0)
-    lead = tuple([int(n) for n in shape[:at]])
-    tile = tuple([int(n) for n in shape[at:]])
+    at = 0
+    for k, n in enumerate(shape):
+        if type(n) is ParDim:
+            at = k
+            break
     if allocator is not None:
         tr.directly_allocated = True
+    if at == 0:
+        return placed(tr, shape, isa, space, name, allocator, address, (), (), site)
+    lead, tile = tuple([int(n) for n in shape[:at]]), tuple([int(n) for n in shape[at:]])
+    return Blocks(name, lead, tile, lambda index: placed(
+        tr, tile, isa, space, name + "".join([f"_{i}" for i in index]), allocator, address, index, lead, site))
 
-    def make(index):
-        from ncemu.nki.tensor import new_tile
-        label = (name or "tile") + "".join(f"_{i}" for i in index)
-        t = new_tile(tile, isa, space, label, tr)
-        if allocator is not None:
-            t.storage.fixed = allocator.place(index, lead, tile, isa)
-        elif address is not None:
-            t.storage.fixed = (int(address[0]), int(address[1]))
-        return t
-    if not lead:
-        return make(())
-    return Blocks(name or "tile", lead, tile, make)
+
+def placed(tr, shape, isa, space, name, allocator, address, index, lead, site):
+    """One tile, at its place if the kernel chose one."""
+    t = new_tile(shape, isa, space, name, tr, site)
+    if allocator is not None:
+        t.storage.fixed = allocator.place(index, lead, t.shape, isa)
+    elif address is not None:
+        t.storage.fixed = (int(address[0]), int(address[1]))
+    return t
 
 
 def zeros(shape, dtype, buffer=None, name=None, **_):
@@ -251,7 +255,6 @@ def fill(tr, t, value):
 def fill_hbm(tr, t, value):
     """A tile of the value, stored over and over."""
     from ncemu.nki import transfers
-    from ncemu.nki.tensor import new_tile
     total, flat = t.size, t.reshape((t.size,))
     columns = min(-(-total // 128), 4096)
     tile = new_tile((128, columns), t.isa, "sbuf", "filled", tr)

@@ -10,19 +10,23 @@ def subscript(t, key):
         return t
     if not isinstance(key, tuple):
         key = (key,)
-    if Ellipsis in [k for k in key if k is Ellipsis]:
-        at = next(i for i, k in enumerate(key) if k is Ellipsis)
-        missing = len(t.dims) - (len(key) - 1 - sum(k is None for k in key))
-        key = key[:at] + (slice(None),) * missing + key[at + 1:]
     advanced = indirect = False
-    for k in key:
+    given, ellipsis = 0, -1
+    for i, k in enumerate(key):
         kind = type(k)
         if kind is Index:
             advanced = True
         elif kind is Tensor:
             indirect = True
-    if len([k for k in key if k is not None]) > len(t.dims):
-        raise NkiError("err_index_rank", f"{t.describe()} has {len(t.dims)} dimensions, {len(key)} subscripts are given")
+        elif k is Ellipsis:
+            ellipsis = i
+            continue
+        if k is not None:
+            given += 1
+    if given > len(t.dims):
+        raise NkiError("err_index_rank", f"{t.describe()} has {len(t.dims)} dimensions, {given} subscripts are given")
+    if ellipsis >= 0:
+        key = key[:ellipsis] + (slice(None),) * (len(t.dims) - given) + key[ellipsis + 1:]
     if indirect:
         return _indirect(t, key)
     if advanced:
@@ -227,3 +231,6 @@ def _indirect(t, key):
         view = _basic(t, tuple(rest))
         dims = ((step, count), *view.dims)
     return Tensor(t.storage, 0, view.offset, dims, None, t.dtype_, None, (tile, step, n), t.register)
+
+
+Tensor.__getitem__ = subscript

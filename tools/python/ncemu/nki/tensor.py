@@ -132,9 +132,7 @@ class Tensor:
             rows = (rows[0].narrow(0, lo, hi), *rows[1:])
         return Tensor(self.storage, part, offset, tuple(dims), self.pdim, self.dtype_, outside, rows, self.register)
 
-    def __getitem__(self, key):
-        from ncemu.nki.subscript import subscript
-        return subscript(self, key)
+    # __getitem__ is subscript.subscript, which needs this class.
 
     def __setitem__(self, key, value):
         from ncemu.nki.adapter import assign
@@ -383,9 +381,18 @@ def whole_view(storage):
     return Tensor(storage, 0, 0, ((1, storage.shape[0]), *free), 0)
 
 
-def new_tile(shape, dtype, space, name=None, trace=None):
+_pairs = {}  # shape of a tile -> (elements per partition, dimensions)
+
+
+def new_tile(shape, dtype, space, name=None, trace=None, site=None):
     """A fresh tile [partitions, free...] without a subscript yet."""
     trace = trace or tracing.current()
+    known = _pairs.get(shape)
+    if known is not None:
+        elements, dims = known
+        storage = trace.storage(name or "tile", space, dtype, shape, shape[0], elements, site)
+        return Tensor(storage, 0, 0, dims, 0)
+    given = shape
     shape = tuple([int(n) for n in shape])
     if len(shape) == 1:
         shape = (shape[0], 1)
@@ -395,4 +402,7 @@ def new_tile(shape, dtype, space, name=None, trace=None):
     elements = 1
     for n in shape[1:]:
         elements *= n
-    return whole_view(trace.storage(name or "tile", space, dtype, shape, shape[0], elements))
+    tile = whole_view(trace.storage(name or "tile", space, dtype, shape, shape[0], elements, site))
+    if given == shape and isinstance(given, tuple):
+        _pairs[shape] = (elements, tile.dims)
+    return tile

@@ -56,7 +56,8 @@ class Trace:
         self.instructions = []        # [mnemonic, engine, site, operands, notes]
         self.storages = []
         self.sites = []               # (file, line)
-        self._site_index = {}
+        self._site_index = {}         # (code, line) -> number
+        self._ours = {}               # code -> whether it is the interface's
         self.pending = None
         self.frozen_site = None       # while a pending instruction or a macro is emitted
         self.identities = {}
@@ -79,23 +80,25 @@ class Trace:
     # ---- source places ---------------------------------------------------------------------
 
     def site(self):
+        """The number of the kernel's line that runs now."""
         if self.frozen_site is not None:
             return self.frozen_site
         frame = sys._getframe(2)
-        known = errors._OURS
+        ours = self._ours
+        code = frame.f_code
         while True:
-            filename = frame.f_code.co_filename
-            ours = known.get(filename)
-            if ours is None:
-                ours = errors.is_ours(filename)
-            if not ours or frame.f_back is None:
+            own = ours.get(code)
+            if own is None:
+                own = ours[code] = errors.is_ours(code.co_filename)
+            if not own or frame.f_back is None:
                 break
             frame = frame.f_back
-        key = (filename, frame.f_lineno)
-        number = self._site_index.get(key)
+            code = frame.f_code
+        line = frame.f_lineno
+        number = self._site_index.get((code, line))
         if number is None:
-            number = self._site_index[key] = len(self.sites)
-            self.sites.append(key)
+            number = self._site_index[(code, line)] = len(self.sites)
+            self.sites.append((code.co_filename, line))
         return number
 
     def warn(self, message):
@@ -105,8 +108,8 @@ class Trace:
 
     # ---- memory ----------------------------------------------------------------------------
 
-    def storage(self, name, space, dtype, shape, partitions, elements):
-        s = Storage(name, space, dtype, shape, partitions, elements, self.site())
+    def storage(self, name, space, dtype, shape, partitions, elements, site=None):
+        s = Storage(name, space, dtype, shape, partitions, elements, self.site() if site is None else site)
         s.number, s.made = len(self.storages), len(self.instructions)
         self.storages.append(s)
         return s

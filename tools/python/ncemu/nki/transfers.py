@@ -120,11 +120,27 @@ def _copy_box(tr, dst, src, engine, bounds, accumulate, attributes):
     if dst.rows is not None or src.rows is not None:
         return _copy_rows(tr, dst, src, bounds, accumulate)
     note_read(src)
+    known = _shapes.get((dst.dims, src.dims, dst.pdim, src.pdim))
+    if known is not None and not (accumulate or attributes or dst.register or src.register):
+        operands = [(None, _operand(dst, known[0], known[2])), (None, _operand(src, known[1], known[2]))]
+        tr.record("dma_copy", engine, operands, [dst.storage], [src.storage])
+        return
     axes = _merge(_axes(dst, src))
     _emit(tr, dst, src, axes, engine, bounds, accumulate, attributes)
 
 
-def _emit(tr, dst, src, axes, engine, bounds, accumulate, attributes):
+def _operand(t, dims, partitions):
+    """The operand of one side of a transfer whose patterns are known."""
+    s = t.storage
+    if t.pdim is None:
+        return ("hbm", s, t.dtype_, 0, 0, t.offset, dims, None)
+    return (s.space, s, t.dtype_, t.part, partitions, t.offset, dims, None)
+
+
+_shapes = {}  # (dims of dst, dims of src, their partitions' axes) -> (pattern of dst, of src, partitions)
+
+
+def _emit(tr, dst, src, axes, engine, bounds, accumulate, attributes, whole=True):
     on_chip = dst.pdim is not None and src.pdim is not None
     limit = HBM_DIMENSIONS if not on_chip else CHIP_DIMENSIONS + 1
     if len(axes) > limit:
@@ -132,13 +148,16 @@ def _emit(tr, dst, src, axes, engine, bounds, accumulate, attributes):
         ds, ss, n, _, _ = axes[axis]
         rest = axes[:axis] + axes[axis + 1:]
         for i in range(n):
-            _emit(tr, _moved(dst, ds * i), _moved(src, ss * i), rest, engine, bounds, accumulate, attributes)
+            _emit(tr, _moved(dst, ds * i), _moved(src, ss * i), rest, engine, bounds, accumulate, attributes, False)
         return
     counts = [a[2] for a in axes]
     dp = next((k for k, a in enumerate(axes) if a[3]), None)
     sp = next((k for k, a in enumerate(axes) if a[4]), None)
     operands = [(None, _side(dst, [a[0] for a in axes], counts, dp)),
                 (None, _side(src, [a[1] for a in axes], counts, sp))]
+    if whole:
+        _shapes[(dst.dims, src.dims, dst.pdim, src.pdim)] = (
+            operands[0][1][6], operands[1][1][6], counts[dp] if dp is not None else counts[sp] if sp is not None else 1)
     if accumulate:
         operands.append(("accumulate", "true"))
     if bounds != "error" and (dst.register or src.register):
