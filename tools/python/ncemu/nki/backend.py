@@ -65,9 +65,10 @@ def run(tr, session):
         result = ncemu.run(program, inputs if data else None, checks=session.checks, data=data, strict=session.strict)
     except ncemu.Error as error:
         raise KernelFailed("err_kernel_failed", str(error), (error.file or "<kernel>", error.line or 0)) from None
-    for file, line in dict.fromkeys(site for site, _ in tr.warnings):
-        for message in [m for site, m in tr.warnings if site == (file, line)]:
-            print(f"{file}:{line}: warning: {message}", file=sys.stderr)
+    for (file, line), message in tr.warnings:
+        print(f"{file}:{line}: warning: {message}", file=sys.stderr)
+    if result.printed:
+        print(result.printed, end="")
     finished = Run(tr, program, result, inputs)
     wrong = [f for f in result.findings if f.severity == "error" and not f.allowed]
     if wrong:

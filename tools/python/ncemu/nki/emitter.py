@@ -7,7 +7,7 @@ import ast
 
 import ncemu
 from ncemu.nki.errors import NkiError
-from ncemu.nki.trace import LOOP_CLOSE, LOOP_OPEN
+from ncemu.nki.trace import LOOP_CLOSE, LOOP_OPEN, PRINT
 
 # Mnemonic -> names of the operands that are written without a name (isa/forms.h).
 POSITIONAL = {
@@ -82,16 +82,18 @@ def build(tr):
                 base = views.get(s)
                 if base is None:
                     base = views[s] = declare(b, tr, s, sites)
-                if space == "hbm":
-                    operand = base.ap(dims, offset=offset, dtype=dtype) if register is None else \
-                        base.ap(dims, offset=offset, dtype=dtype, register=registers_of(b, registers, register[0]),
-                                register_step=register[1])
-                elif register is None:
-                    operand = base.ap(dims, partition=part, partitions=count, offset=offset, dtype=dtype)
+                if register is not None:
+                    operand = moving_view(b, registers, base, operand)
+                elif space == "hbm":
+                    operand = base.ap(dims, offset=offset, dtype=dtype)
                 else:
-                    operand = base.ap(dims, partition=part, partitions=count, offset=offset, dtype=dtype,
-                                      register=registers_of(b, registers, register[0]), register_step=register[1])
+                    operand = base.ap(dims, partition=part, partitions=count, offset=offset, dtype=dtype)
             arguments[field] = operand
+        if mnemonic is PRINT:
+            (label, view), = arguments.items()
+            b.at(sites[site])
+            b.print(label, view)
+            continue
         try:
             emit(mnemonic, engine=engine, site=sites[site], **arguments)
         except ncemu.Error as error:
@@ -105,6 +107,15 @@ def registers_of(b, registers, key):
     if found is None:
         found = registers[key] = b.register(key[1])
     return found
+
+
+def moving_view(b, registers, base, operand):
+    """A view whose offset a register moves."""
+    space, _, dtype, part, count, offset, dims, (key, step) = operand
+    register = registers_of(b, registers, key)
+    if space == "hbm":
+        return base.ap(dims, offset=offset, dtype=dtype, register=register, register_step=step)
+    return base.ap(dims, partition=part, partitions=count, offset=offset, dtype=dtype, register=register, register_step=step)
 
 
 def bound(b, registers, value):

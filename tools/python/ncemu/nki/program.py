@@ -1,7 +1,11 @@
 """Which program of a grid runs, and prints of the device."""
 
 from ncemu.nki import trace as tracing
-from ncemu.nki.errors import UnsupportedError
+from ncemu.nki.emit import chip
+from ncemu.nki.errors import NkiError
+from ncemu.nki.registers import element
+from ncemu.nki.tensor import Tensor
+from ncemu.nki.trace import PRINT
 
 
 def program_id(axis):
@@ -50,5 +54,16 @@ def spmd_dim(n, kind=None):
 
 
 def device_print(prefix, x, **_):
-    """Shows a tile when the run comes here."""
-    raise UnsupportedError("device_print is not supported yet")
+    """Shows a tile or a tensor when the run comes here."""
+    tr = tracing.current()
+    tr.flush()
+    if not isinstance(x, Tensor):
+        raise NkiError("err_unsupported_operand", f"device_print shows a tile or a tensor, found {type(x).__name__}")
+    tr.record(PRINT, None, [(str(prefix), element(x) if x.size == 1 else shown(x))], [], [x.storage])
+
+
+def shown(t):
+    if t.pdim is not None:
+        return chip(t)
+    t.settled()
+    return ("hbm", t.storage, t.dtype_, 0, 0, t.offset, t.dims, t.register)

@@ -97,6 +97,9 @@ def while_loop(*_, **__):
     raise UnsupportedError("nl.while_loop is not supported: use nl.dynamic_range with a register as its bound")
 
 
+while_loop.refused = "refuses: use dynamic_range with a register as its bound"
+
+
 def register_alloc(x=None, **_):
     """A register; with a number or a tile [1, 1] it holds that."""
     tr = tracing.current()

@@ -61,7 +61,7 @@ class Session:
         (self.profile / f"{label}.json").write_text(json.dumps(profile, indent=1))
         (self.profile / f"{label}.nca").write_text(run.source)
         container = self.profile / f"{label}.ncb"
-        run.program._save(str(container))
+        run.program.save(container)
         if self.command:
             done = subprocess.run([self.command, "profile", str(container), "--html", str(self.profile / f"{label}.html"),
                                    "--perfetto", str(self.profile / f"{label}.pftrace.gz")], capture_output=True, text=True)

@@ -14,6 +14,7 @@ from ncemu.nki.types import SIZE
 PARTITIONS = 128  # datasheet 1.2
 NEVER = 1 << 60
 LOOP_OPEN, LOOP_CLOSE = "loop_open", "loop_close"  # records of run-time loops
+PRINT = "print"  # a record that shows a value
 
 
 class Storage:

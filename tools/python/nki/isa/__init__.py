@@ -230,7 +230,7 @@ def rng(dst, engine=unknown_engine, name=None):
 def _refused(name, why):
     def f(*_, **__):
         raise UnsupportedError(f"nisa.{name}: {why}")
-    f.__name__ = name
+    f.__name__, f.refused = name, f"refuses: {why}"
     return f
 
 

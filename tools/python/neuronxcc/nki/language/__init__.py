@@ -14,6 +14,7 @@ from ncemu.nki.memory import (HBM as hbm, PRIVATE as private_hbm, PSUM as psum, 
 from ncemu.nki.program import (device_print, nc, num_programs, program_id, program_ndim, spmd_dim)  # noqa: F401
 from ncemu.nki.random import dropout, rand, random_seed  # noqa: F401
 from ncemu.nki.ranges import affine_range, sequential_range, static_range  # noqa: F401
+from ncemu.nki.operators import alu as _alu
 from ncemu.nki.tensor import Tensor
 from ncemu.nki.types import NUMPY, TABLE, isa_type, public_type
 
@@ -142,6 +143,17 @@ def gather_flattened(data, indices, *, mask=None, dtype=None, **_):
     def emit(dst):
         gpsimd.gather_flattened(tr, dst, data, indices)
     return adapter.produce(tr, indices.shape, data.isa, emit, name="gather_flattened")
+
+
+def atomic_rmw(dst, value, op, *, mask=None, **_):
+    """Adds rows to those of a tensor that a tile of indices chooses; rows named twice add twice, partition by partition."""
+    tr = _trace.current()
+    tr.flush()
+    if _alu(op) != "add":
+        raise UnsupportedError("atomic_rmw adds only")
+    if dst.rows is None:
+        raise NkiError("err_atomic_rmw_dynamic_index", "atomic_rmw takes a destination indexed by a tile")
+    transfers.copy(tr, dst, value, mask, accumulate=True)
 
 
 def finfo(dtype):
