@@ -242,6 +242,29 @@ def test_a_profile_is_the_commands_and_follows_its_schema(tmp_path):
     assert made["verdict"]["sentence"] in made.text
 
 
+def test_a_profile_is_written_as_a_page_and_as_a_trace(tmp_path):
+    source = tmp_path / "scale.nca"
+    source.write_text(SCALE)
+    made = ncemu.profile(ncemu.assemble(source))
+    made.write_html(tmp_path / "scale.html")
+    made.write_perfetto(tmp_path / "scale.pftrace")
+    page = (tmp_path / "scale.html").read_text()
+    assert page.lstrip().startswith("<!") and "scale.nca" in page and made["verdict"]["sentence"][:20] in page
+    subprocess.run([os.environ["NCEMU_COMMAND"], "profile", source, "--perfetto", tmp_path / "command.pftrace"],
+                   capture_output=True, check=True)
+    assert (tmp_path / "scale.pftrace").read_bytes() == (tmp_path / "command.pftrace").read_bytes() != b""
+
+
+def test_several_threads_give_the_same_bits(random):
+    path = ROOT / "kernels/fp8_gemm.nca"
+    program = ncemu.assemble(path, defines={"M": 512, "K": 512, "N": 512})
+    inputs = {t.name: random.standard_normal(t.shape).astype(t.dtype) for t in program.tensors if t.kind == "input"}
+    one, two = ncemu.run(program, inputs), ncemu.run(program, inputs, threads=2)
+    assert one["c"].tobytes() == two["c"].tobytes() and one.ticks == two.ticks
+    with pytest.raises(ncemu.Error, match="at least 1"):
+        ncemu.run(program, inputs, threads=0)
+
+
 def test_a_profile_speaks_of_the_lines_that_the_builder_was_told(tmp_path):
     source = tmp_path / "kernel.py"
     source.write_text("first line\nload x\nscale\nstore y\n")

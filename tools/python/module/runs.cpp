@@ -18,9 +18,11 @@
 #include "tools/command/tensors.h"
 #include "tools/files/checksum.h"
 #include "tools/files/compare.h"
+#include "tools/files/file.h"
 #include "tools/files/float_arrays.h"
 #include "tools/python/module/kernel.h"
 #include "tools/python/module/parts.h"
+#include "tools/trace/perfetto.h"
 
 namespace ncemu::python {
 namespace py = pybind11;
@@ -122,6 +124,7 @@ struct Settings {
   std::optional<std::uint64_t> seed;
   std::optional<double> max_time;
   std::uint64_t max_instructions = 0;
+  int threads = 1;
 };
 
 command::RunRequest request_of(const Settings& settings) {
@@ -133,6 +136,9 @@ command::RunRequest request_of(const Settings& settings) {
   request.stochastic_rounding_seed = settings.seed;
   request.max_time = settings.max_time;
   request.max_instructions = settings.max_instructions;
+  if (settings.threads < 1)
+    throw Fault(FaultKind::input, "threads", "takes at least 1, found {}", settings.threads);
+  request.threads = settings.threads;
   return request;
 }
 
@@ -185,8 +191,29 @@ class Printed {
   std::FILE* file_;
 };
 
+// A recorded run and what is made of it; its parts point to each other.
+struct RecordedProfile {
+  std::shared_ptr<const RunnableKernel> kernel;
+  command::RunReport run;
+  command::SourceText source;
+  std::optional<Profile> model;
+  std::optional<command::ProfileReport> report;
+
+  RecordedProfile(std::shared_ptr<const RunnableKernel> of, command::RunReport ran, Timeline recorded,
+                  std::size_t windows)
+      : kernel(std::move(of)), run(std::move(ran)), source(command::read_sources(kernel->kernel.program)) {
+    model.emplace(std::move(recorded), run.summary, kernel->kernel.program, kernel->kernel.machine,
+                  source.blocks, windows);
+    report.emplace(command::make_report({.command_line = "ncemu.profile", .kernel = kernel->name},
+                                        kernel->kernel, run, *model, source));
+  }
+  RecordedProfile(const RecordedProfile&) = delete;
+  RecordedProfile& operator=(const RecordedProfile&) = delete;
+};
+
 struct NativeResult {
-  std::string status, message, json, text, printed, profile_json, profile_text;
+  std::string status, message, json, text, printed;
+  std::shared_ptr<RecordedProfile> profile;  // of a run that was recorded
   bool passed = false, partial = false;
   Ticks ticks = 0;
   double us = 0, core_cycles = 0, host_seconds = 0;
@@ -267,17 +294,10 @@ NativeResult run(const std::shared_ptr<RunnableKernel>& kernel, const py::list& 
     const py::gil_scoped_release unlocked;
     TimelineObserver recorder;
     if (windows > 0) request.observers.push_back(&recorder);
-    const command::RunReport report = command::execute(kernel->kernel, request, printed.file());
+    command::RunReport report = command::execute(kernel->kernel, request, printed.file());
     result = result_of(*kernel, report, printed);
-    if (windows > 0) {
-      const command::SourceText source = command::read_sources(program);
-      const Profile model(recorder.take(), report.summary, program, kernel->kernel.machine, source.blocks,
-                          windows);
-      const command::ProfileReport profile = command::make_report(
-          {.command_line = "ncemu.profile", .kernel = kernel->name}, kernel->kernel, report, model, source);
-      result.profile_json = command::profile_json(profile);
-      result.profile_text = command::profile_text(profile, false);
-    }
+    if (windows > 0)
+      result.profile = std::make_shared<RecordedProfile>(kernel, std::move(report), recorder.take(), windows);
   }
   signals.rethrow();
   return result;
@@ -286,14 +306,21 @@ NativeResult run(const std::shared_ptr<RunnableKernel>& kernel, const py::list& 
 }  // namespace
 
 void define_runs(py::module_& module) {
+  py::class_<RecordedProfile, std::shared_ptr<RecordedProfile>>(module, "RecordedProfile")
+      .def("json", [](const RecordedProfile& p) { return command::profile_json(*p.report); })
+      .def("text", [](const RecordedProfile& p) { return command::profile_text(*p.report, false); })
+      .def("write_html", [](const RecordedProfile& p,
+                            const std::string& path) { write_file(path, command::profile_html(*p.report)); })
+      .def("write_perfetto", [](const RecordedProfile& p, const std::string& path) {
+        write_file(path, perfetto_trace(p.kernel->name, *p.model));
+      });
   py::class_<NativeResult>(module, "NativeResult")
       .def_readonly("status", &NativeResult::status)
       .def_readonly("message", &NativeResult::message)
       .def_readonly("json", &NativeResult::json)
       .def_readonly("text", &NativeResult::text)
       .def_readonly("printed", &NativeResult::printed)
-      .def_readonly("profile_json", &NativeResult::profile_json)
-      .def_readonly("profile_text", &NativeResult::profile_text)
+      .def_readonly("profile", &NativeResult::profile)
       .def_readonly("passed", &NativeResult::passed)
       .def_readonly("partial", &NativeResult::partial)
       .def_readonly("ticks", &NativeResult::ticks)
@@ -306,14 +333,14 @@ void define_runs(py::module_& module) {
       [](const std::shared_ptr<RunnableKernel>& kernel, const py::list& inputs, const py::list& outputs,
          std::string mode, std::string checks, bool strict, std::optional<int> poison,
          std::optional<std::uint64_t> seed, std::optional<double> max_time, std::uint64_t max_instructions,
-         std::size_t windows) {
+         int threads, std::size_t windows) {
         const Settings settings{std::move(mode), std::move(checks), strict, poison, seed,
-                                max_time,        max_instructions};
+                                max_time,        max_instructions,  threads};
         return run(kernel, inputs, outputs, settings, windows);
       },
       py::arg("program"), py::arg("inputs"), py::arg("outputs"), py::kw_only(), py::arg("mode"),
       py::arg("checks"), py::arg("strict"), py::arg("poison"), py::arg("seed"), py::arg("max_time"),
-      py::arg("max_instructions"), py::arg("windows") = 0);
+      py::arg("max_instructions"), py::arg("threads"), py::arg("windows") = 0);
   module.def("profile_schema", &command::profile_schema);
   // The elements of an array as those of another type, by the rules of inputs.
   module.def("tensor_bytes", [](const std::string& name, std::string_view type, const py::list& array) {

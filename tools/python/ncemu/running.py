@@ -1,6 +1,7 @@
 """Running programs on numpy arrays; README.md, "Running"."""
 
 import json
+import os
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
@@ -63,12 +64,21 @@ class Profile(dict):
     text: str
     result: Result
 
+    def write_html(self, path):
+        """The report as one HTML file with an interactive timeline."""
+        self.result._native.profile.write_html(os.fspath(path))
+
+    def write_perfetto(self, path):
+        """The run as a trace for the Perfetto viewer."""
+        self.result._native.profile.write_perfetto(os.fspath(path))
+
 
 def _on(program, machine):
     return program if machine is None else _native.on_machine(program, machine)
 
 
-def _run(program, inputs, machine, mode, checks, strict, poison, seed, max_time, max_instructions, windows):
+def _run(program, inputs, machine, mode, checks, strict, poison, seed, max_time, max_instructions, windows,
+         threads=1):
     program = _on(program, machine)
     tensors = {t.name: t for t in program.tensors}
     data = mode in ("timed", "functional")
@@ -81,7 +91,7 @@ def _run(program, inputs, machine, mode, checks, strict, poison, seed, max_time,
     native = _native.run(
         program, given, [(number, array.reshape(-1).view(np.uint8)) for number, array in outputs.values()], mode=mode,
         checks=checks, strict=strict, poison=poison, seed=seed, max_time=max_time,
-        max_instructions=max_instructions or 0, windows=windows)
+        max_instructions=max_instructions or 0, threads=threads, windows=windows)
     summary = json.loads(native.json)
     return Result(
         outputs={name: array for name, (_, array) in outputs.items()}, ticks=native.ticks, us=native.us,
@@ -103,10 +113,10 @@ def _mode(data, timing):
 
 
 def run(program, inputs=None, *, machine=None, data=True, timing=True, checks="default", strict=False, poison=None,
-        seed=None, max_time=None, max_instructions=None, raises=True):
+        seed=None, max_time=None, max_instructions=None, threads=1, raises=True):
     """Runs a program on arrays by the names of its inputs."""
     result = _run(program, inputs, machine, _mode(data, timing), checks, strict, poison, seed, max_time,
-                  max_instructions, 0)
+                  max_instructions, 0, threads)
     return _ended(result, raises)
 
 
@@ -123,7 +133,8 @@ def profile(program, inputs=None, *, machine=None, windows=1, checks="default", 
     mode = _mode(inputs is not None, True)
     result = _ended(_run(program, inputs, machine, mode, checks, strict, poison, seed, max_time, max_instructions,
                          windows), raises)
-    made = Profile(json.loads(result._native.profile_json))
-    made.text = result._native.profile_text
+    recorded = result._native.profile
+    made = Profile(json.loads(recorded.json()))
+    made.text = recorded.text()
     made.result = result
     return made
