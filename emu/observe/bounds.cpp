@@ -44,10 +44,13 @@ std::string_view name(Rung rung) { return rows[static_cast<std::size_t>(rung)].n
 std::string_view gap_name(Rung rung) { return rows[static_cast<std::size_t>(rung)].gap; }
 Rung above(Rung rung) { return rows[static_cast<std::size_t>(rung)].above; }
 
-double peak_ticks(double loaded, double stored, const MachineConfig& machine) {
+double peak_ticks(double loaded, double stored, Ticks quiet, const MachineConfig& machine) {
   const double ticks_per_ns = static_cast<double>(ticks_per_us(machine)) / 1000;
-  const bool posted = machine.timing.mode == TimingMode::measured && machine.dma.write_buffer_bytes > 0;
-  const double shared = posted ? loaded : loaded + stored;
+  const bool buffers = machine.timing.mode == TimingMode::measured && machine.dma.write_buffer_bytes > 0;
+  const double emptied = static_cast<double>(quiet) / ticks_per_ns * machine.dma.c_core / dma_engine_count;
+  const double posted =
+      buffers ? static_cast<double>(dma_engine_count * machine.dma.write_buffer_bytes) + emptied : 0;
+  const double shared = loaded + std::max(0.0, stored - posted);
   return ticks_per_ns *
          std::max(shared / machine.dma.c_core, (loaded + stored) / (dma_engine_count * machine.dma.r_peak));
 }
@@ -59,8 +62,9 @@ Ladder ladder(const BoundsWork& work, const MachineConfig& machine) {
   set(Rung::total, static_cast<double>(work.total));
   if (work.moves) {
     set(Rung::memory_bound, static_cast<double>(work.dma_active));
-    set(Rung::memory_bound_ideal, peak_ticks(work.loaded, work.stored, machine));
-    set(Rung::memory_bound_ideal_no_reloads, peak_ticks(work.loaded_once, work.stored_once, machine));
+    set(Rung::memory_bound_ideal, peak_ticks(work.loaded, work.stored, work.dma_quiet, machine));
+    set(Rung::memory_bound_ideal_no_reloads,
+        peak_ticks(work.loaded_once, work.stored_once, work.dma_quiet, machine));
   }
   if (work.computes) {
     set(Rung::compute_bound, static_cast<double>(work.engine_active[tensor]));
@@ -151,7 +155,10 @@ std::vector<BoundsWork> BoundsInput::windows(std::size_t count) const {
   };
   std::vector<Ticks> edges;
   for (std::size_t w = 0; w <= count; ++w) edges.push_back(edge(w));
-  for (std::size_t w = 0; w < count; ++w) all[w].total = edges[w + 1] - edges[w];
+  for (std::size_t w = 0; w < count; ++w) {
+    all[w].total = edges[w + 1] - edges[w];
+    all[w].dma_quiet = dma_engine_count * all[w].total;
+  }
   // visit(window, share of [begin, end) in it); an empty interval belongs to the window of its begin.
   const auto share_out = [&](Ticks begin, Ticks end, auto&& visit) {
     auto w = static_cast<std::size_t>(std::upper_bound(edges.begin(), edges.end(), begin) - edges.begin());
@@ -178,8 +185,9 @@ std::vector<BoundsWork> BoundsInput::windows(std::size_t count) const {
     const std::uint32_t t = spans.transfer[i];
     const double part =
         in_packets[t] == 0 ? 0 : static_cast<double>(spans.bytes[i]) / static_cast<double>(in_packets[t]);
-    share_out(spans.begin[i], spans.end[i], [&](BoundsWork& work, double share, Ticks) {
+    share_out(spans.begin[i], spans.end[i], [&](BoundsWork& work, double share, Ticks ticks) {
       work.moves = true;
+      work.dma_quiet -= ticks;
       const double bytes = share * part * static_cast<double>(timeline_->shape(t).bytes);
       const double once = share * part * static_cast<double>(first_touch_[t]);
       (is_store(t) ? work.stored : work.loaded) += bytes;
@@ -236,14 +244,17 @@ std::vector<BoundsWork> BoundsInput::regions(const Regions& regions) const {
   const Timeline::Spans& spans = timeline_->spans;
   for (const std::uint32_t i : spans_by_begin_) {
     const Serial by = timeline_->transfers.serial[spans.transfer[i]];
-    for (const RegionNumber r : regions.of_site(site_of(by)))
+    for (const RegionNumber r : regions.of_site(site_of(by))) {
       all[r].dma_active += states[r].dma.add(spans.begin[i], spans.end[i]);
+      all[r].dma_quiet -= spans.end[i] - spans.begin[i];
+    }
   }
   for (const Matmuls& m : matmuls_) {
     for (const RegionNumber r : regions.of_site(site_of(m.serial))) add_flops(all[r], m, 1);
   }
   for (std::size_t r = 0; r < all.size(); ++r) {
     if (states[r].last >= states[r].first) all[r].total = states[r].last - states[r].first;
+    all[r].dma_quiet += dma_engine_count * all[r].total;
   }
   return all;
 }

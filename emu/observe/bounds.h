@@ -36,6 +36,7 @@ Rung above(Rung rung);  // the rung that the gap is measured from; total has non
 struct BoundsWork {
   Ticks total = 0;
   Ticks dma_active = 0;
+  Ticks dma_quiet = 0;  // summed over the 16 DMA engines: without a packet
   std::array<Ticks, engine_count> engine_active{};
   // Moved by DMA, and of these the bytes of inputs and outputs that move for the first time; stores apart.
   double loaded = 0, loaded_once = 0, stored = 0, stored_once = 0;
@@ -51,9 +52,9 @@ struct Ladder {
 
   std::optional<double> operator[](Rung rung) const { return rungs[static_cast<std::size_t>(rung)]; }
 };
-// The least time in which the DMA engines move these bytes: loads share the core's rate, stores are posted
-// and limited by each engine's own.
-double peak_ticks(double loaded, double stored, const MachineConfig& machine);
+// The least time in which the DMA engines move these bytes. All share the core's rate but stores that the
+// write buffers take: these hold so many bytes, and empty themselves while their engines are quiet.
+double peak_ticks(double loaded, double stored, Ticks quiet, const MachineConfig& machine);
 Ladder ladder(const BoundsWork& work, const MachineConfig& machine);
 
 class BoundsInput {

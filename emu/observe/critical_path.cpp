@@ -41,13 +41,14 @@ class Walk {
 
  private:
   // A step that ends where the path stands.
-  void add(StepKind kind, Ticks begin, Serial serial) {
+  void add(StepKind kind, Ticks begin, Serial serial, std::uint32_t span = no_index) {
     begin = std::clamp(begin, timeline_.begin, now_);
     if (begin == now_) return;
-    if (!steps_.empty() && steps_.back().kind == kind && steps_.back().serial == serial) {
+    if (!steps_.empty() && steps_.back().kind == kind && steps_.back().serial == serial &&
+        steps_.back().span == span) {
       steps_.back().begin = begin;
     } else {
-      steps_.push_back({kind, begin, now_, serial});
+      steps_.push_back({kind, begin, now_, serial, span});
     }
     now_ = begin;
   }
@@ -142,7 +143,7 @@ class Walk {
       const Ticks end = spans.end[span];
       // The write of the semaphore that ends a transfer on the engine, and other queues' turns.
       if (now_ > end) add(StepKind::dma_queue_waits, end, by);
-      add(StepKind::dma_moves, spans.begin[span], mine);
+      add(StepKind::dma_moves, spans.begin[span], mine, span);
       by = mine;
       next_ = mine;
       const std::uint32_t before = span_before_[span];

@@ -27,7 +27,8 @@ std::string_view name(StepKind kind);
 struct Step {
   StepKind kind = StepKind::runs;
   Ticks begin = 0, end = 0;
-  Serial serial = no_serial;  // the instruction; of a transfer: the one that triggered it
+  Serial serial = no_serial;      // the instruction; of a transfer: the one that triggered it
+  std::uint32_t span = no_index;  // of dma_moves: in Timeline::spans
 };
 
 // In order of time.

@@ -258,6 +258,7 @@ Profile::Profile(Timeline recorded, Summary counted, const Program& program_, co
   stalls = stall_groups(*this);
   source = region_times(*this, input.regions(regions));
   critical = critical_groups(*this);
+  dma_time = ncemu::dma_time(path, timeline, regions, program_, machine_);
   count_dma(*this);
   for (Serial s = 0; s < timeline.instructions.size(); ++s) {
     const Instruction& i = instruction(s);

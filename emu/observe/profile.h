@@ -11,6 +11,7 @@
 #include "emu/observe/account.h"
 #include "emu/observe/bounds.h"
 #include "emu/observe/critical_path.h"
+#include "emu/observe/dma_time.h"
 #include "emu/observe/metrics.h"
 #include "emu/observe/place_lives.h"
 #include "emu/observe/regions.h"
@@ -120,6 +121,7 @@ struct Profile {
   std::vector<Step> path;
   std::vector<Ticks> slack;             // by serial
   std::vector<CriticalGroup> critical;  // largest first
+  DmaTime dma_time;                     // of the transfers among them
   std::vector<QueueUse> queues;
   std::array<DmaEngineUse, dma_engine_count> dma_engines;
   std::vector<DescriptorSizes> descriptor_sizes;

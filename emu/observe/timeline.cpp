@@ -81,7 +81,8 @@ std::uint32_t TimelineObserver::shape_of(const TransferStarted& transfer) {
                               .psum_read = work.psum_read,
                               .descriptors = work.descriptors,
                               .shortest_run = work.shortest_run,
-                              .mode = route(transfer.instruction->operands).mode});
+                              .mode = route(transfer.instruction->operands).mode,
+                              .kind = work.kind});
   return number;
 }
 

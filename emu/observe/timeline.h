@@ -29,6 +29,7 @@ struct TransferShape {
   std::int64_t descriptors = 0;
   std::int64_t shortest_run = 0;  // bytes of the shortest descriptor
   DgeMode mode = DgeMode::static_;
+  TransferKind kind = TransferKind::copy;
 };
 
 // One side of a transfer that lies in HBM, with its registers resolved.

@@ -39,36 +39,22 @@ std::string bytes_text(double bytes) {
   return fmt::format("{:.0f} MiB", bytes / (1024 * 1024));
 }
 
-std::string dma_reason(const Profile& p) {
+std::string transfers_reason(const Profile& p) {
   const DmaSummary& dma = p.summary.dma;
-  if (dma.transfers == 0) return "no transfer was recorded";
-  const MachineConfig& machine = *p.machine;
-  const double descriptor =
-      static_cast<double>(dma.bytes) / std::max(1.0, static_cast<double>(dma.descriptors));
-  const double overhead_ns = static_cast<double>(dma.descriptors) * machine.dma.o_desc_ns;
-  const double overhead = share(overhead_ns, ns_from_ticks(machine, dma.packet_time));
-  const double ideal =
-      share(peak_ticks(p.kernel.loaded, p.kernel.stored, machine), static_cast<double>(dma.active));
-  Ticks fixed = 0, moves = 0;
-  for (const CriticalGroup& g : p.critical) {
-    if (g.kind == StepKind::dma_start || g.kind == StepKind::dma_done) fixed += g.ticks;
-    if (g.kind == StepKind::dma_moves || g.kind == StepKind::dma_queue_waits) moves += g.ticks;
-  }
-  if (fixed > moves) {
-    return fmt::format(
-        "{} small transfers, {:.0f} bytes each on average, spend {:.0f} % of their time on that path on "
-        "start and "
-        "completion, not on moving",
-        dma.transfers, static_cast<double>(dma.bytes) / static_cast<double>(dma.transfers),
-        100 * share(fixed, fixed + moves));
-  }
-  constexpr double efficient_descriptor = 4096;  // bytes; the vendor's threshold for advice
-  if (descriptor < efficient_descriptor && ideal < 0.75) {
-    return fmt::format(
-        "{} descriptors are short: each costs {:.0f} ns beside its bytes, {:.0f} % of the DMA engines' time, "
-        "and they reach {:.0f} % of the peak rate",
-        bytes_text(descriptor), machine.dma.o_desc_ns, 100 * overhead, 100 * ideal);
-  }
+  constexpr double small = 32 * 1024;  // bytes; the vendor's threshold for advice
+  const double average = static_cast<double>(dma.bytes) / static_cast<double>(dma.transfers);
+  const double fixed = p.dma_time[DmaCause::start].ticks + p.dma_time[DmaCause::completion].ticks;
+  std::string text = fmt::format(
+      "{} {}transfers, {:.0f} bytes each on average, spend {:.0f} % of their time on that path on start and "
+      "completion, not on moving",
+      dma.transfers, average < small ? "small " : "", average, 100 * share(fixed, p.dma_time.in_all()));
+  if (average >= small && p.dma_time.quiet > p.dma_time[DmaCause::start].ticks / 2)
+    text += ", and nothing else moves meanwhile";
+  return text;
+}
+
+std::string bytes_reason(const Profile& p) {
+  const DmaSummary& dma = p.summary.dma;
   const TensorTraffic* most = nullptr;
   for (const TensorTraffic& t : p.traffic.tensors) {
     if (t.times_read() >= 1.5 && (most == nullptr || t.read - t.read_once > most->read - most->read_once))
@@ -79,8 +65,94 @@ std::string dma_reason(const Profile& p) {
     return fmt::format("tensor '{}' is loaded {:.1f} times", p.program->tensors[most->tensor].name,
                        most->times_read());
   }
-  return fmt::format("{} bytes have to move, and the DMA engines reach {:.0f} % of their peak while they do",
-                     dma.bytes, 100 * ideal);
+  const double ideal = share(peak_ticks(p.kernel.loaded, p.kernel.stored, p.kernel.dma_quiet, *p.machine),
+                             static_cast<double>(dma.active));
+  const std::string reach = fmt::format(
+      "{} bytes have to move, and the DMA engines reach {:.0f} % of their peak while they do, {:.0f} GB/s",
+      dma.bytes, 100 * ideal, static_cast<double>(dma.bytes) / (p.us(dma.active) * 1000));
+  // Loads and stores share the rate; a kernel that stores little cannot tell.
+  constexpr double much = 0.2;
+  if (share(p.kernel.stored, p.kernel.loaded + p.kernel.stored) < much) return reach;
+  return reach + " for loads and stores together";
+}
+
+// What else takes a good part of the transfers' time where their bytes take most of it.
+std::string second_reason(const Profile& p) {
+  constexpr double good_part = 0.15;
+  struct Row {
+    DmaCause cause;
+    std::string_view words;
+  };
+  // clang-format off
+  constexpr Row rows[] = {
+    {DmaCause::start,       "start before the first packet"},
+    {DmaCause::few_engines, "too few DMA engines at a time"},
+    {DmaCause::hbm_twice,   "reading and writing HBM at once"},
+    {DmaCause::unit,        "transposing or computing on the way"},
+    {DmaCause::descriptors, "short descriptors"},
+  };
+  // clang-format on
+  const Row* most = nullptr;
+  for (const Row& row : rows) {
+    const double ticks = p.dma_time[row.cause].ticks;
+    if (ticks < good_part * p.dma_time.in_all()) continue;
+    if (most == nullptr || ticks > p.dma_time[most->cause].ticks) most = &row;
+  }
+  if (most == nullptr) return {};
+  return fmt::format("; {} takes {:.0f} % of the transfers' time on that path", most->words,
+                     100 * p.dma_time[most->cause].ticks / p.dma_time.in_all());
+}
+
+// Why the transfers on the critical path take so long: what takes most of their time.
+std::string dma_reason(const Profile& p) {
+  const DmaTime& time = p.dma_time;
+  const double all = time.in_all();
+  if (all == 0) return "no transfer was recorded";
+  const double fixed = time[DmaCause::start].ticks + time[DmaCause::completion].ticks;
+  DmaCause most = DmaCause::bytes;
+  for (const DmaCause c :
+       {DmaCause::few_engines, DmaCause::hbm_twice, DmaCause::unit, DmaCause::descriptors}) {
+    if (time[c].ticks > time[most].ticks) most = c;
+  }
+  if (fixed > time[most].ticks) return transfers_reason(p);
+  const double percent = 100 * time[most].ticks / all;
+  const std::string line = p.regions.describe(time[most].place);
+  switch (most) {
+    case DmaCause::start:
+    case DmaCause::completion:
+    case DmaCause::bytes: break;
+    case DmaCause::few_engines:
+      return fmt::format(
+          "only {:.1f} of the 16 DMA engines move at a time, which loses {:.0f} % of the transfers' time on "
+          "that path, most of it on {}: an engine serves 8 partitions",
+          time.engines, percent, line);
+    case DmaCause::hbm_twice:
+      return fmt::format(
+          "transfers from HBM to HBM take its bandwidth twice, {:.0f} % of the transfers' time on that path, "
+          "most of it on {}",
+          percent, line);
+    case DmaCause::unit:
+      return fmt::format(
+          "transfers that transpose or compute are slower than copies, {:.0f} % of the transfers' time on "
+          "that path, most of it on {}",
+          percent, line);
+    case DmaCause::descriptors:
+      return fmt::format(
+          "{} descriptors are short: each costs {:.0f} ns beside its bytes, {:.0f} % of the transfers' time "
+          "on that path, most of it on {}",
+          bytes_text(time.descriptor_bytes),
+          ns_from_ticks(*p.machine, 1) * time[most].ticks / time.descriptors, percent, line);
+  }
+  return bytes_reason(p) + second_reason(p);
+}
+
+// Whether a program of gpsimd builds the descriptors of this line's transfers.
+bool software(const Profile& p, PlaceNumber place) {
+  const Timeline::Transfers& all = p.timeline.transfers;
+  for (std::uint32_t t = 0; t < all.size(); ++t) {
+    if (p.place(all.serial[t]) == place && p.timeline.shape(t).mode == DgeMode::software) return true;
+  }
+  return false;
 }
 
 std::string engine_reason(const Profile& p, Engine e) {
@@ -95,6 +167,7 @@ std::string engine_reason(const Profile& p, Engine e) {
   const auto number = static_cast<std::size_t>(e);
   std::string text = fmt::format("{} on {} alone takes {:.0f} %", info(top->opcode).mnemonic,
                                  p.regions.describe(top->place), 100 * share(top->ticks, p.timeline.total()));
+  if (info(top->opcode).is_dma() && software(p, top->place)) text += ", building descriptors";
   if (e == Engine::tensor && share(p.engines[number].gated, p.timeline.total()) > 0.1) {
     text += fmt::format(", and the clock gate stretches {:.0f} % of the time",
                         100 * share(p.engines[number].gated, p.timeline.total()));

@@ -43,6 +43,16 @@ bool generation_blocks_issuer(DgeMode mode) {
   return false;
 }
 
+double rate_share(TransferKind kind, const MachineConfig::DmaParameters& dma) {
+  switch (kind) {
+    case TransferKind::copy: return 1;
+    case TransferKind::compute: return dma.compute_share;
+    case TransferKind::transpose_hbm: return dma.transpose_hbm_share;
+    case TransferKind::transpose_sbuf: return dma.transpose_sbuf_share;
+  }
+  return 1;
+}
+
 namespace {
 
 using namespace dma;
@@ -274,17 +284,6 @@ struct DmaService::Impl {
     return true;
   }
 
-  // Transfers that transpose or compute reach a share of a copy's rate (datasheet 7.9).
-  double rate_share(TransferKind kind) const {
-    switch (kind) {
-      case TransferKind::copy: return 1;
-      case TransferKind::compute: return config.compute_share;
-      case TransferKind::transpose_hbm: return config.transpose_hbm_share;
-      case TransferKind::transpose_sbuf: return config.transpose_sbuf_share;
-    }
-    return 1;
-  }
-
   Ticks packet_time(const DmaEngine& engine) {
     constexpr std::int64_t most_bytes = std::int64_t{1} << 32, most_descriptors = 1 << 16;
     if (engine.bytes >= most_bytes || engine.descriptors >= most_descriptors) return work_out_time(engine);
@@ -305,7 +304,7 @@ struct DmaService::Impl {
   Ticks work_out_time(const DmaEngine& engine) const {
     double rate = config.r_peak;
     if (!engine.posted) rate = std::min(rate, config.c_core / moving);
-    rate *= rate_share(engine.kind);
+    rate *= rate_share(engine.kind, config);
     if (!engine.posted && engine.hbm_accesses > 0) rate = std::min(rate, hbm_bytes_per_ns / hbm_accesses);
     const double count = static_cast<double>(engine.descriptors);
     const double one_ns = engine.elements ? config.element_ns : config.desc_min_ns;

@@ -61,6 +61,8 @@ Ticks transfer_done_latency(const MachineConfig& machine);
 // and hardware generation (measured rows: 541 ns on sync, 571 ns on scalar). In software it is a program of
 // gpsimd, which has its engine but not its sequencer.
 bool generation_blocks_issuer(DgeMode mode);
+// Transfers that transpose or compute reach a share of a copy's rate (datasheet 7.9).
+double rate_share(TransferKind kind, const MachineConfig::DmaParameters& dma);
 
 class DmaService {
  public:

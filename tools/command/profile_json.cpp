@@ -211,10 +211,17 @@ class Writer {
                        {"packet_us", us(s.packet_time)},
                        {"efficiency_percent", 100 * s.efficiency}});
     }
+    Json causes = Json::array();
+    for (std::size_t c = 0; c < dma_cause_count; ++c) {
+      const DmaTime::Part& part = p_.dma_time.parts[c];
+      causes.push_back(
+          {{"cause", name(static_cast<DmaCause>(c))}, {"us", us(part.ticks)}, {"place", place(part.place)}});
+    }
     return {{"transfer_count", d.transfers},
             {"descriptor_count", d.descriptors},
             {"bytes", d.bytes},
             {"active_us", us(d.active)},
+            {"critical_path", causes},
             {"queues", queues},
             {"engines", engines},
             {"by_descriptor_size", sizes}};

@@ -173,6 +173,14 @@ class Text {
     const DmaSummary& d = p_.summary.dma;
     std::string text = fmt::format("{} transfers, {} descriptors, {} bytes; active {} us ({} %)\n",
                                    d.transfers, d.descriptors, d.bytes, us(d.active), percent(d.active));
+    std::string causes;
+    for (std::size_t c = 0; c < dma_cause_count; ++c) {
+      const double ticks = p_.dma_time.parts[c].ticks;
+      if (ticks > 0)
+        causes +=
+            fmt::format("{}{} {}", causes.empty() ? "" : ", ", name(static_cast<DmaCause>(c)), us(ticks));
+    }
+    if (!causes.empty()) text += fmt::format("us on the critical path by cause: {}\n", causes);
     Table sizes(
         {"bytes of a descriptor", ">transfers", ">descriptors", ">bytes", ">% of a DMA engine's peak"});
     for (const DescriptorSizes& s : p_.descriptor_sizes) {

@@ -176,8 +176,14 @@ TEST_CASE("the engines' ticks, the stalls and the critical path of the JSON add 
       CHECK(stalled[e["engine"].get<std::string>()] == stalls);
     }
     std::int64_t path = 0;
-    for (const Json& g : p["critical_path"]["by"]) path += g["ticks"].get<std::int64_t>();
+    double dma = 0, causes = 0;
+    for (const Json& g : p["critical_path"]["by"]) {
+      path += g["ticks"].get<std::int64_t>();
+      if (g["kind"].get<std::string>().starts_with("dma_")) dma += g["us"].get<double>();
+    }
     CHECK(path == total);
+    for (const Json& c : p["dma"]["critical_path"]) causes += c["us"].get<double>();
+    CHECK(causes == doctest::Approx(dma));
   }
 }
 
