@@ -378,3 +378,69 @@ def test_kernels_may_use_all_of_python():
     x = normal(384, 40)
     assert np.array_equal(library_style(x), 2 * x)
     assert np.array_equal(library_style(x, factor=3.0, flags=("negate",)), -3 * x)
+
+
+@nki.jit
+def loaded_into_blocks(x):
+    y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tiles = nl.ndarray((2, nl.par_dim(64), x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
+    i = nl.mgrid[0:64, 0:x.shape[1]]
+    for b in nl.affine_range(2):
+        tiles[b, i.p, i.x] = nl.load(x[b * 64 + i.p, i.x])
+    for b in nl.affine_range(2):
+        nl.store(y[b * 64 + i.p, i.x], tiles[b])
+    return y
+
+
+def test_a_load_into_a_block_is_one_transfer():
+    x = normal(128, 30)
+    assert np.array_equal(loaded_into_blocks(x), x)
+    assert loaded_into_blocks.last.source.count("  dma_copy ") == 4
+    assert "tensor_copy" not in loaded_into_blocks.last.source
+
+
+def test_indices_of_different_grids_combine():
+    @nki.jit
+    def kernel(x):
+        y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        p, _ = nl.mgrid[0:32, 0:100]
+        _, f = nl.mgrid[0:1, 0:25]
+        t = nl.load(x)
+        total = nl.ndarray((nl.par_dim(32), 4), dtype=nl.float32)
+        for j in nl.affine_range(4):
+            total[p, j] = nisa.tensor_reduce(np.add, t[p, j * 25 + f], axis=(1,))
+            nl.store(y[p, j * 25 + f], nl.subtract(t[p, j * 25 + f], total[p, j]))
+        return y
+    x = rng.integers(-9, 9, (32, 100)).astype(np.float32)
+    blocks = x.reshape(32, 4, 25)
+    assert np.array_equal(kernel(x), (blocks - blocks.sum(axis=2, keepdims=True)).reshape(32, 100))
+
+
+def test_an_allocation_function_may_have_bound_arguments():
+    import functools
+
+    def bank_of(banks, idx, pdim_size, fdim_size):
+        assert (pdim_size, fdim_size) == (64, 128)
+        return (banks[idx], 0, 0)
+
+    @nki.jit
+    def kernel(at, b):
+        y = nl.ndarray((64, 32), dtype=at.dtype, buffer=nl.shared_hbm)
+        acc = nl.ndarray((2, nl.par_dim(64), 32), dtype=nl.float32,
+                         buffer=ncc.psum.alloc(functools.partial(bank_of, banks={(0,): 1, (1,): 5})))
+        acc[1] = nisa.nc_matmul(nl.load(at), nl.load(b))
+        nl.store(y, nl.copy(acc[1]))
+        return y
+    at, b = rng.integers(-4, 4, (128, 64)).astype(np.float32), rng.integers(-4, 4, (128, 32)).astype(np.float32)
+    assert np.array_equal(kernel(at, b), at.T @ b)
+    assert ".ap(psum, f32, 0, 64, 10240," in kernel.last.source
+
+
+def test_a_transposing_load_may_convert():
+    @nki.jit
+    def kernel(x):
+        y = nl.ndarray((x.shape[1], x.shape[0]), dtype=nl.float32, buffer=nl.shared_hbm)
+        nl.store(y, nl.load_transpose2d(x, dtype=nl.bfloat16) * 0.5)
+        return y
+    x = rng.integers(-9, 9, (40, 30)).astype(np.float32)
+    assert np.array_equal(kernel(x), x.T / 2)

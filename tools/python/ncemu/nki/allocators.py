@@ -54,8 +54,7 @@ class SbufAllocator:
     def alloc(self, func=None, **_):
         """func(block index, partitions, bytes per partition) -> (start partition, byte offset)"""
         def place(index, lead, shape, isa):
-            result = func(tuple(index), pdim_size=shape[0], fdim_size=_bytes(shape, isa)) if _named(func) else \
-                func(tuple(index), shape[0], _bytes(shape, isa))
+            result = _call(func, index, shape, isa)
             return (int(result[0]), int(result[1]))
         return _Placed("sbuf", place)
 
@@ -67,8 +66,13 @@ class SbufAllocator:
         return "nl.sbuf"
 
 
-def _named(func):
-    return {"pdim_size", "fdim_size"} <= set(inspect.signature(func).parameters)
+def _call(func, index, shape, isa):
+    """The interface calls allocation functions with these names, so that partial functions may bind others."""
+    sizes = {"pdim_size": shape[0], "fdim_size": _bytes(shape, isa)}
+    parameters = inspect.signature(func).parameters
+    if "idx" in parameters and set(sizes) <= set(parameters):
+        return func(idx=tuple(index), **sizes)
+    return func(tuple(index), *sizes.values())
 
 
 class PsumAllocator:
@@ -98,8 +102,7 @@ class PsumAllocator:
     def alloc(self, func=None, **_):
         """func(block index, partitions, bytes per partition) -> (bank, start partition, byte offset)"""
         def place(index, lead, shape, isa):
-            result = func(tuple(index), pdim_size=shape[0], fdim_size=_bytes(shape, isa)) if _named(func) else \
-                func(tuple(index), shape[0], _bytes(shape, isa))
+            result = _call(func, index, shape, isa)
             bank, partition, offset = result
             return (int(partition), int(bank) * BANK + int(offset))
         return _Placed("psum", place)

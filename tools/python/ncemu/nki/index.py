@@ -229,14 +229,19 @@ class Grid(tuple):
 
 
 class MeshGrid:
+    """An open grid: index k varies along axis k alone and broadcasts along the others.
+
+    Kernels combine indices of different grids (`_, f = nl.mgrid[0:1, 0:1024]`), which dense ones would not allow.
+    """
+
     def __getitem__(self, key):
         if not isinstance(key, tuple):
             key = (key,)
         spans = [range(int(k.start or 0), int(k.stop), int(k.step or 1)) for k in key]
         rank = len(spans)
-        shape = tuple([len(s) for s in spans])
         out = []
         for axis, s in enumerate(spans):
+            shape = tuple([len(s) if k == axis else 1 for k in range(rank)])
             coefs = tuple([s.step if k == axis else 0 for k in range(rank)])
             out.append(Index(shape, coefs, s.start))
         return Grid(out)

@@ -106,8 +106,9 @@ class Blocks:
         return subscript(tile, rest) if rest else tile
 
     def __setitem__(self, key, value):
+        from ncemu.nki.adapter import assign
         tile, rest = self.split(key)
-        tile[rest if rest else ...] = value
+        assign(tile, rest if rest else ..., value)  # at once: it counts who holds the value
 
     def __iter__(self):
         for i in range(self.shape[0]):

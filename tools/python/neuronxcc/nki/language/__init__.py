@@ -15,7 +15,7 @@ from ncemu.nki.program import (device_print, nc, num_programs, program_id, progr
 from ncemu.nki.random import dropout, rand, random_seed  # noqa: F401
 from ncemu.nki.ranges import affine_range, sequential_range, static_range  # noqa: F401
 from ncemu.nki.operators import alu as _alu
-from ncemu.nki.tensor import Tensor
+from ncemu.nki.tensor import Tensor, new_tile
 from ncemu.nki.types import NUMPY, TABLE, isa_type, public_type
 
 par_dim = ParDim
@@ -99,10 +99,15 @@ def load_transpose2d(src, *, mask=None, dtype=None, **_):
         raise NkiError("err_exceed_max_supported_dimension", f"load_transpose2d takes two dimensions, found {src.describe()}")
     if mask is not None:
         raise UnsupportedError("a mask of load_transpose2d is not supported")
-    if dtype is not None and isa_type(dtype) != src.isa:
-        raise UnsupportedError("load_transpose2d keeps the tensor's type here")
-    return adapter.produce(tr, (src.shape[1], src.shape[0]), src.isa, lambda dst: transfers.transpose(tr, dst, src),
-                           name="load_transpose2d")
+    isa = src.isa if dtype is None else isa_type(dtype)
+
+    def emit(dst):
+        if dst.isa == src.isa:
+            return transfers.transpose(tr, dst, src)
+        turned = new_tile(dst.shape, src.isa, "sbuf", "transposed", tr)  # such a transfer does not convert
+        transfers.transpose(tr, turned, src)
+        elementwise.tensor_copy(tr, dst, turned)
+    return adapter.produce(tr, (src.shape[1], src.shape[0]), isa, emit, name="load_transpose2d")
 
 
 def shared_constant(value, dtype=None, **_):
