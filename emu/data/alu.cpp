@@ -24,7 +24,7 @@ HWY_BEFORE_NAMESPACE();
 namespace ncemu::HWY_NAMESPACE {
 namespace {
 
-// Rows are worked on in pieces through a buffer, which tells the compiler that nothing overlaps.
+// The operators in doubles work in pieces through buffers.
 constexpr std::size_t piece = 256;
 
 constexpr float canonical_nan = std::numeric_limits<float>::quiet_NaN();
@@ -74,14 +74,24 @@ HWY_INLINE float mod(float a, float b) {
   return (remainder < 0) != (b < 0) ? remainder + b : remainder;
 }
 
+HWY_INLINE float canonical(float value) { return value == value ? value : canonical_nan; }
+
+// The result of an element may be stored where an operand of the same or an earlier one was, so that no
+// iteration needs what another one stores (alu.h); the pragma says it to the compiler.
 template <float (*op)(float, float)>
-HWY_INLINE void row(const float* a, const float* b, float* out, std::size_t count) {
-  float result[piece];
-  for (std::size_t i = 0; i < count; ++i) {
-    const float value = op(a[i], b[i]);
-    result[i] = value == value ? value : canonical_nan;
-  }
-  std::memcpy(out, result, count * sizeof(float));
+void row(const float* a, const float* b, float* out, std::size_t count) {
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < count; ++i) out[i] = canonical(op(a[i], b[i]));
+}
+template <float (*op)(float, float)>
+void row_right(const float* a, float b, float* out, std::size_t count) {
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < count; ++i) out[i] = canonical(op(a[i], b));
+}
+template <float (*op)(float, float)>
+void row_left(const float* a, float b, float* out, std::size_t count) {
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < count; ++i) out[i] = canonical(op(b, a[i]));
 }
 
 // Applies `kernel` to a piece, in whole vectors of doubles.
@@ -133,41 +143,65 @@ void rsqrt_row(const float* a, const float* b, float* out, std::size_t count) {
   double_row(a, b, out, count, RsqrtKernel());
 }
 
+// An operator that works on pieces of two rows, for whole rows and for a row and a number.
+using Piece = void (*)(const float*, const float*, float*, std::size_t);
+template <Piece work>
+void pieces(const float* a, const float* b, float* out, std::size_t count) {
+  for (std::size_t i = 0; i < count; i += piece) work(a + i, b + i, out + i, std::min(piece, count - i));
+}
+template <Piece work, bool left>
+void pieces_with(const float* a, float b, float* out, std::size_t count) {
+  float repeated[piece];
+  std::fill_n(repeated, std::min(piece, count), b);
+  for (std::size_t i = 0; i < count; i += piece)
+    work(left ? repeated : a + i, left ? a + i : repeated, out + i, std::min(piece, count - i));
+}
+
 void bypass_row(const float* a, const float*, float* out, std::size_t count) {
   std::memmove(out, a, count * sizeof(float));
 }
+void bypass_with(const float* a, float, float* out, std::size_t count) { bypass_row(a, a, out, count); }
 
-using Row = void (*)(const float*, const float*, float*, std::size_t);
+// An operator on two rows, on a row and a number, and with the number as its first operand.
+struct Rows {
+  void (*pair)(const float*, const float*, float*, std::size_t);
+  void (*right)(const float*, float, float*, std::size_t);
+  void (*left)(const float*, float, float*, std::size_t);
+};
+template <float (*op)(float, float)>
+constexpr Rows plain{row<op>, row_right<op>, row_left<op>};
+template <Piece work>
+constexpr Rows in_pieces{pieces<work>, pieces_with<work, false>, pieces_with<work, true>};
 
-Row row_of(AluOp op) {
+Rows rows_of(AluOp op) {
   switch (op) {
     // clang-format off
-    case AluOp::bypass:      return bypass_row;
-    case AluOp::add:         return row<add>;
-    case AluOp::subtract:    return row<subtract>;
-    case AluOp::mult:        return row<mult>;
-    case AluOp::divide:      return row<divide>;
-    case AluOp::mod:         return row<mod>;
-    case AluOp::pow:         return power_row;
-    case AluOp::max:         return row<max>;
-    case AluOp::min:         return row<min>;
-    case AluOp::abs_max:     return row<abs_max>;
-    case AluOp::abs_min:     return row<abs_min>;
-    case AluOp::average:     return row<add>;
-    case AluOp::is_equal:    return row<is_equal>;
-    case AluOp::not_equal:   return row<not_equal>;
-    case AluOp::is_ge:       return row<is_ge>;
-    case AluOp::is_gt:       return row<is_gt>;
-    case AluOp::is_le:       return row<is_le>;
-    case AluOp::is_lt:       return row<is_lt>;
-    case AluOp::logical_and: return row<logical_and>;
-    case AluOp::logical_or:  return row<logical_or>;
-    case AluOp::logical_xor: return row<logical_xor>;
-    case AluOp::abs:         return row<abs>;
-    case AluOp::rsqrt:       return rsqrt_row;
-    case AluOp::reciprocal:  return row<reciprocal>;
-    case AluOp::square:      return row<square>;
-    case AluOp::relu:        return row<relu>;
+    case AluOp::bypass:      return {bypass_row, bypass_with, bypass_with};
+    case AluOp::add:         return plain<add>;
+    case AluOp::subtract:    return plain<subtract>;
+    case AluOp::mult:        return plain<mult>;
+    case AluOp::divide:      return plain<divide>;
+    case AluOp::mod:         return plain<mod>;
+    case AluOp::pow:         return in_pieces<power_row>;
+    case AluOp::max:         return plain<max>;
+    case AluOp::min:         return plain<min>;
+    case AluOp::abs_max:     return plain<abs_max>;
+    case AluOp::abs_min:     return plain<abs_min>;
+    case AluOp::average:     return plain<add>;
+    case AluOp::is_equal:    return plain<is_equal>;
+    case AluOp::not_equal:   return plain<not_equal>;
+    case AluOp::is_ge:       return plain<is_ge>;
+    case AluOp::is_gt:       return plain<is_gt>;
+    case AluOp::is_le:       return plain<is_le>;
+    case AluOp::is_lt:       return plain<is_lt>;
+    case AluOp::logical_and: return plain<logical_and>;
+    case AluOp::logical_or:  return plain<logical_or>;
+    case AluOp::logical_xor: return plain<logical_xor>;
+    case AluOp::abs:         return plain<abs>;
+    case AluOp::rsqrt:       return in_pieces<rsqrt_row>;
+    case AluOp::reciprocal:  return plain<reciprocal>;
+    case AluOp::square:      return plain<square>;
+    case AluOp::relu:        return plain<relu>;
     case AluOp::bitwise_not: case AluOp::bitwise_and: case AluOp::bitwise_or: case AluOp::bitwise_xor:
     case AluOp::logical_shift_left: case AluOp::logical_shift_right: case AluOp::arith_shift_right: break;
       // clang-format on
@@ -176,20 +210,12 @@ Row row_of(AluOp op) {
 }
 
 void all_apply(AluOp op, const float* a, const float* b, float* out, std::size_t count) {
-  const Row kernel = row_of(op);
-  for (std::size_t i = 0; i < count; i += piece) kernel(a + i, b + i, out + i, std::min(piece, count - i));
+  rows_of(op).pair(a, b, out, count);
 }
 
 void all_apply_scalar(AluOp op, const float* a, float b, bool reversed, float* out, std::size_t count) {
-  const Row kernel = row_of(op);
-  float repeated[piece];
-  std::fill_n(repeated, std::min(piece, count), b);
-  const bool swap = reversed && !is_unary(op);
-  for (std::size_t i = 0; i < count; i += piece) {
-    const float* first = swap ? repeated : a + i;
-    const float* second = swap ? a + i : repeated;
-    kernel(first, second, out + i, std::min(piece, count - i));
-  }
+  const Rows rows = rows_of(op);
+  (reversed && !is_unary(op) ? rows.left : rows.right)(a, b, out, count);
 }
 
 // One after the other: every rounding of the stream order counts.
@@ -201,10 +227,8 @@ float reduce_in_order(const float* a, std::size_t count) {
 }
 
 // For operators whose result does not depend on the order: several chains side by side.
-template <float (*op)(float, float)>
-float reduce_in_any_order(const float* a, std::size_t count) {
-  constexpr std::size_t chains = 32;
-  if (count < 2 * chains) return reduce_in_order<op>(a, count);
+template <float (*op)(float, float), std::size_t chains>
+float reduce_in_chains(const float* a, std::size_t count) {
   float results[chains];
   std::copy_n(a, chains, results);
   std::size_t i = chains;
@@ -213,6 +237,64 @@ float reduce_in_any_order(const float* a, std::size_t count) {
   }
   return op(reduce_in_order<op>(results, chains),
             i < count ? reduce_in_order<op>(a + i, count - i) : results[0]);
+}
+// Many chains hide the latency of a dozen instructions; short rows are over before they have begun.
+template <float (*op)(float, float)>
+float reduce_in_any_order(const float* a, std::size_t count) {
+  constexpr std::size_t few = 32, many = 64;
+  if (count < 2 * few) return reduce_in_order<op>(a, count);
+  return count < 4 * many ? reduce_in_chains<op, few>(a, count) : reduce_in_chains<op, many>(a, count);
+}
+
+// Sums of several rows side by side, each in its order: eight rows in the lanes of a vector, four columns at
+// a time through a transposition within blocks of four rows. Returns the columns done.
+std::size_t add_columns(const float* a, std::size_t stride, std::size_t count, float* sums) {
+#if HWY_MAX_BYTES >= 32
+  const hn::CappedTag<float, 8> d8;
+  const hn::CappedTag<float, 4> d4;
+  if (hn::Lanes(d8) != 8) return 0;
+  constexpr std::size_t groups = rows_together / 8;
+  hn::Vec<decltype(d8)> sum[groups];
+  for (std::size_t g = 0; g < groups; ++g) sum[g] = hn::LoadU(d8, sums + 8 * g);
+  std::size_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    for (std::size_t g = 0; g < groups; ++g) {
+      // Columns i to i + 3 of row r and, in the upper block, of row r + 4.
+      const auto both = [&](std::size_t r) HWY_ATTR {
+        const float* at = a + (8 * g + r) * stride + i;
+        return hn::Combine(d8, hn::LoadU(d4, at + 4 * stride), hn::LoadU(d4, at));
+      };
+      const auto r0 = both(0), r1 = both(1), r2 = both(2), r3 = both(3);
+      const auto low01 = hn::InterleaveLower(d8, r0, r2), low23 = hn::InterleaveLower(d8, r1, r3);
+      const auto high01 = hn::InterleaveUpper(d8, r0, r2), high23 = hn::InterleaveUpper(d8, r1, r3);
+      sum[g] = hn::Add(sum[g], hn::InterleaveLower(d8, low01, low23));
+      sum[g] = hn::Add(sum[g], hn::InterleaveUpper(d8, low01, low23));
+      sum[g] = hn::Add(sum[g], hn::InterleaveLower(d8, high01, high23));
+      sum[g] = hn::Add(sum[g], hn::InterleaveUpper(d8, high01, high23));
+    }
+  }
+  for (std::size_t g = 0; g < groups; ++g) hn::StoreU(sum[g], d8, sums + 8 * g);
+  return i;
+#else
+  (void)a, (void)stride, (void)count, (void)sums;
+  return 0;
+#endif
+}
+
+void all_add_rows(const float* a, std::size_t stride, std::size_t rows, std::size_t count, float* sums) {
+  std::size_t row = 0;
+  for (; row + rows_together <= rows; row += rows_together) {
+    const float* from = a + row * stride;
+    const std::size_t done = add_columns(from, stride, count, sums + row);
+    for (std::size_t i = done; i < count; ++i) {
+      for (std::size_t r = 0; r < rows_together; ++r) sums[row + r] += from[r * stride + i];
+    }
+  }
+  for (; row < rows; ++row) {
+    float sum = sums[row];
+    for (std::size_t i = 0; i < count; ++i) sum += a[row * stride + i];
+    sums[row] = sum;
+  }
 }
 
 float reduce_by(AluOp op, const float* a, std::size_t count) {
@@ -239,7 +321,7 @@ float reduce_by(AluOp op, const float* a, std::size_t count) {
   }
   // Legality is the rules' business; what they might let through is still computed as written.
   float result = a[0];
-  for (std::size_t i = 1; i < count; ++i) row_of(op)(&result, a + i, &result, 1);
+  for (std::size_t i = 1; i < count; ++i) rows_of(op).pair(&result, a + i, &result, 1);
   return result;
 }
 
@@ -258,6 +340,7 @@ namespace ncemu {
 HWY_EXPORT(all_apply);
 HWY_EXPORT(all_apply_scalar);
 HWY_EXPORT(all_reduce);
+HWY_EXPORT(all_add_rows);
 
 void apply(AluOp op, const float* a, const float* b, float* out, std::size_t count) {
   HWY_DYNAMIC_DISPATCH(all_apply)(op, a, b, out, count);
@@ -265,6 +348,10 @@ void apply(AluOp op, const float* a, const float* b, float* out, std::size_t cou
 
 void apply_scalar(AluOp op, const float* a, float b, bool reversed, float* out, std::size_t count) {
   HWY_DYNAMIC_DISPATCH(all_apply_scalar)(op, a, b, reversed, out, count);
+}
+
+void add_rows(const float* a, std::size_t stride, std::size_t rows, std::size_t count, float* sums) {
+  HWY_DYNAMIC_DISPATCH(all_add_rows)(a, stride, rows, count, sums);
 }
 
 float reduce(AluOp op, const float* a, std::size_t count) {

@@ -150,6 +150,13 @@ HWY_INLINE FloatVector decode(const std::byte* source) {
   return hn::BitCast(df, bits);
 }
 
+// bf16 is the upper half of fp32; only NaNs change.
+HWY_INLINE FloatVector decode_bf16(const std::byte* source) {
+  const IntVector bits = hn::ShiftLeft<16>(load_unsigned<DType::bf16>(source));
+  const auto is_nan = hn::Gt(hn::And(bits, ints(magnitude_mask)), ints(f32_infinity));
+  return hn::BitCast(Floats(), hn::IfThenElse(is_nan, ints(f32_nan), bits));
+}
+
 // The same for types inside f16, which hosts widen in one instruction, subnormals included: moved to f16's
 // fields a number is off by the difference of the biases only, and a product with a power of two is exact.
 template <DType type>
@@ -191,6 +198,12 @@ HWY_INLINE IntVector encode(FloatVector value) {
   const auto is_nan = hn::Gt(magnitude, ints(f32_infinity));
   if constexpr (type == DType::f32) {
     return hn::IfThenElse(is_nan, ints(f32_nan), bits);
+  } else if constexpr (type == DType::bf16) {
+    // The upper half of fp32: the general rule below without what cannot happen.
+    const UintVector wide = hn::BitCast(Uints(), bits);
+    const UintVector odd = hn::And(hn::ShiftRight<16>(wide), hn::Set(Uints(), 1));
+    const UintVector rounded = hn::Add(hn::Add(wide, odd), hn::Set(Uints(), 0x7FFF));
+    return hn::IfThenElse(is_nan, ints(f32_nan >> 16U), hn::BitCast(Ints(), hn::ShiftRight<16>(rounded)));
   } else {
     // Half a step, a little less where the last kept bit is 0: ties go to even, carries into the exponent.
     const IntVector odd = hn::And(hn::ShiftRight<shift>(magnitude), ints(1));
@@ -266,6 +279,8 @@ struct ToFloat {
       hn::StoreU(decode_integer<type>(source), Floats(), destination);
     } else if constexpr (is_fp8(type) || type == DType::f16) {
       hn::StoreU(decode_through_f16<type>(source), Floats(), destination);
+    } else if constexpr (type == DType::bf16) {
+      hn::StoreU(decode_bf16(source), Floats(), destination);
     } else {
       hn::StoreU(decode<type>(source), Floats(), destination);
     }

@@ -1,6 +1,8 @@
 // tensor_reduce: each result is a reduction of consecutive elements of the stream (datasheet 6.6.1).
 
 #include <algorithm>
+#include <array>
+#include <type_traits>
 
 #include "emu/data/alu.h"
 #include "emu/data/exec.h"
@@ -45,6 +47,10 @@ void check(const TensorReduce& f, const Operand& dst, const Operand& src, std::i
 template <typename T>
 T reduce_long(AluOp op, const Operand& src, int lane, std::int64_t first, std::int64_t count,
               BlockOf<T>& values, BlockBytes& raw) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (const float* here = src.floats_in_place(Block{lane, 1, first, count}))
+      return reduce(op, here, static_cast<std::size_t>(count));
+  }
   std::int64_t n = std::min(count, block_elements);
   src.read(Block{lane, 1, first, n}, values.data(), raw);
   T result = reduce(op, values.data(), static_cast<std::size_t>(n));
@@ -55,6 +61,36 @@ T reduce_long(AluOp op, const Operand& src, int lane, std::int64_t first, std::i
     result = reduce(op, values.data(), static_cast<std::size_t>(n) + 1);
   }
   return result;
+}
+
+// The sum of each lane, several lanes side by side; `results` begins with the lane's first element.
+void add_lanes(Operand& dst, const Operand& src, bool negate) {
+  constexpr auto together = static_cast<int>(rows_together);
+  constexpr std::int64_t columns = 4 * block_elements / together;
+  alignas(64) std::array<float, static_cast<std::size_t>(columns * together)> buffer;
+  BlockBytes raw;
+  for (int lane = 0; lane < src.lanes(); lane += together) {
+    const int lanes = std::min(together, src.lanes() - lane);
+    std::array<float, rows_together> sums{};
+    src.read(Block{lane, lanes, 0, 1}, sums.data(), raw);
+    const auto all = static_cast<std::size_t>(lanes);
+    if (const float* here = src.floats_in_place(Block{lane, 1, 1, src.elements() - 1})) {
+      add_rows(here, src.row_bytes() / sizeof(float), all, static_cast<std::size_t>(src.elements() - 1),
+               sums.data());
+    } else {
+      for (std::int64_t first = 1; first < src.elements(); first += columns) {
+        const std::int64_t n = std::min(columns, src.elements() - first);
+        for (int k = 0; k < lanes; ++k)
+          src.read(Block{lane + k, 1, first, n}, buffer.data() + k * columns, raw);
+        add_rows(buffer.data(), static_cast<std::size_t>(columns), all, static_cast<std::size_t>(n),
+                 sums.data());
+      }
+    }
+    if (negate) {
+      for (float& sum : sums) sum = -sum;
+    }
+    dst.write(Block{lane, lanes, 0, 1}, sums.data(), raw);
+  }
 }
 
 template <typename T, typename Finish>
@@ -87,6 +123,8 @@ void exec::tensor_reduce(const TensorReduce& f, Engine, State& state) {
   const bool one_by_one = overlap(f.dst, f.src);  // a result may reach elements still to be read
   if (is_bitvec(f.op)) {
     run<std::uint32_t>(f.op, dst, src, group, one_by_one, [](std::uint32_t*, std::size_t) {});
+  } else if ((f.op == AluOp::add || f.op == AluOp::average) && dst.elements() == 1 && !one_by_one) {
+    add_lanes(dst, src, f.negate);
   } else {
     run<float>(f.op, dst, src, group, one_by_one, [&](float* values, std::size_t count) {
       if (!f.negate) return;

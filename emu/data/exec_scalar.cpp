@@ -98,11 +98,17 @@ void exec::activation(const Activation& f, Engine, State& state) {
   BlockBytes raw;
   BlockOf<float> values, expanded;
   for_each_block(dst.lanes(), dst.elements(), block_limit(dst, src), [&](const Block& block) {
-    src.read(block, values.data(), raw);
-    if (given(f.scale)) apply_lanes(AluOp::mult, scale, false, block, values.data(), expanded);
-    if (given(f.bias)) apply_lanes(AluOp::add, bias, false, block, values.data(), expanded);
-    domain.look(block, values.data());
-    apply(f.func, f.imm, values.data(), values.data(), block.size());
+    const float* from = src.values(block, values, raw);
+    if (given(f.scale)) {
+      apply_lanes(AluOp::mult, scale, false, block, from, values.data(), expanded);
+      from = values.data();
+    }
+    if (given(f.bias)) {
+      apply_lanes(AluOp::add, bias, false, block, from, values.data(), expanded);
+      from = values.data();
+    }
+    domain.look(block, from);
+    apply(f.func, f.imm, from, values.data(), block.size());
     if (reduces) accumulate(block, values.data(), accumulators);
     dst.write(block, values.data(), raw);
   });

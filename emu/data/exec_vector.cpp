@@ -61,8 +61,14 @@ void exec::tensor_copy(const Unary& f, Engine engine, State& state) {
       src.read(block, raw.data());
       dst.write(block, raw.data());
     } else {
-      src.read(block, values.data(), raw);
-      dst.write(block, values.data(), raw);
+      // From another type than fp32 no NaN comes but the canonical one, and the values may go to their place.
+      float* to = dst.results(block, values);
+      if (f.src.dtype == DType::f32) {
+        dst.write(block, src.values(block, values, raw), raw);
+      } else {
+        src.read(block, to, raw);
+        dst.finish(block, to, raw);
+      }
     }
   });
   leave_groups(f.dst, state);
@@ -134,10 +140,18 @@ void tensor_scalar_floats(const TensorScalar& f, Operand& dst, const Operand& sr
   BlockBytes raw;
   BlockOf<float> values, expanded;
   for_each_block(dst.lanes(), dst.elements(), block_limit(dst, src), [&](const Block& block) {
-    src.read(block, values.data(), raw);
-    if (f.op0 != AluOp::bypass) apply_lanes(f.op0, scalar0, f.reverse0, block, values.data(), expanded);
-    if (f.op1 != AluOp::bypass) apply_lanes(f.op1, scalar1, f.reverse1, block, values.data(), expanded);
-    dst.write(block, values.data(), raw);
+    const float* from = src.values(block, values, raw);
+    float* to = dst.results(block, values);
+    if (f.op0 == AluOp::bypass && f.op1 == AluOp::bypass) {
+      dst.write(block, from, raw);
+      return;
+    }
+    if (f.op0 != AluOp::bypass) {
+      apply_lanes(f.op0, scalar0, f.reverse0, block, from, to, expanded);
+      from = to;
+    }
+    if (f.op1 != AluOp::bypass) apply_lanes(f.op1, scalar1, f.reverse1, block, from, to, expanded);
+    dst.finish(block, to, raw);
   });
 }
 
@@ -181,10 +195,11 @@ void exec::tensor_tensor(const TensorTensor& f, Engine engine, State& state) {
             : apply(f.op, p.data(), q.data(), width, p.data(), n);
       dst.write(block, p.data(), raw);
     } else {
-      src0.read(block, a.data(), raw);
-      src1.read(block, b.data(), raw);
-      apply(f.op, a.data(), b.data(), a.data(), n);
-      dst.write(block, a.data(), raw);
+      const float* left = src0.values(block, a, raw);
+      const float* right = src1.values(block, b, raw);
+      float* to = dst.results(block, a);
+      apply(f.op, left, right, to, n);
+      dst.finish(block, to, raw);
     }
   });
   leave_groups(f.dst, state);
@@ -197,9 +212,10 @@ void exec::reciprocal(const Unary& f, Engine, State& state) {
   BlockBytes raw;
   BlockOf<float> values;
   for_each_block(dst.lanes(), dst.elements(), block_limit(dst, src), [&](const Block& block) {
-    src.read(block, values.data(), raw);
-    apply(AluOp::reciprocal, values.data(), values.data(), values.data(), block.size());
-    dst.write(block, values.data(), raw);
+    const float* from = src.values(block, values, raw);
+    float* to = dst.results(block, values);
+    apply(AluOp::reciprocal, from, from, to, block.size());
+    dst.finish(block, to, raw);
   });
   leave_groups(f.dst, state);
 }

@@ -81,12 +81,12 @@ void with_scalar(const LaneValues<T>& scalar, const Block& block, BlockOf<T>& ex
 
 }  // namespace
 
-void apply_lanes(AluOp op, const LaneValues<float>& scalar, bool reversed, const Block& block, float* values,
-                 BlockOf<float>& expanded) {
+void apply_lanes(AluOp op, const LaneValues<float>& scalar, bool reversed, const Block& block,
+                 const float* values, float* out, BlockOf<float>& expanded) {
   const std::size_t n = block.size();
   with_scalar(
-      scalar, block, expanded, [&](float s) { apply_scalar(op, values, s, reversed, values, n); },
-      [&](const float* s) { reversed ? apply(op, s, values, values, n) : apply(op, values, s, values, n); });
+      scalar, block, expanded, [&](float s) { apply_scalar(op, values, s, reversed, out, n); },
+      [&](const float* s) { reversed ? apply(op, s, values, out, n) : apply(op, values, s, out, n); });
 }
 
 void apply_lanes(AluOp op, const LaneValues<std::uint32_t>& scalar, bool reversed, int width,

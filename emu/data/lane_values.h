@@ -25,9 +25,14 @@ LaneValues<float> float_values(std::string_view mnemonic, std::string_view name,
 LaneValues<std::uint32_t> bit_values(std::string_view mnemonic, std::string_view name,
                                      const ScalarOperand& operand, int lanes, State& state);
 
-// values[i] = op(values[i], scalar of the lane), or with swapped operands. `expanded` is working storage.
-void apply_lanes(AluOp op, const LaneValues<float>& scalar, bool reversed, const Block& block, float* values,
-                 BlockOf<float>& expanded);
+// out[i] = op(values[i], scalar of the lane), or with swapped operands. `expanded` is working storage.
+void apply_lanes(AluOp op, const LaneValues<float>& scalar, bool reversed, const Block& block,
+                 const float* values, float* out, BlockOf<float>& expanded);
+// The same in place.
+inline void apply_lanes(AluOp op, const LaneValues<float>& scalar, bool reversed, const Block& block,
+                        float* values, BlockOf<float>& expanded) {
+  apply_lanes(op, scalar, reversed, block, values, values, expanded);
+}
 void apply_lanes(AluOp op, const LaneValues<std::uint32_t>& scalar, bool reversed, int width,
                  const Block& block, std::uint32_t* values, BlockOf<std::uint32_t>& expanded);
 

@@ -108,6 +108,29 @@ void Operand::write(const Block& block, const float* from, BlockBytes& raw) {
   }
 }
 
+const float* Operand::floats_in_place(const Block& block) const {
+  if (dtype() != DType::f32) return nullptr;
+  const std::byte* here = in_place(block);
+  const bool aligned = reinterpret_cast<std::uintptr_t>(here) % alignof(float) == 0;
+  return aligned ? reinterpret_cast<const float*>(here) : nullptr;
+}
+
+const float* Operand::values(const Block& block, BlockOf<float>& buffer, BlockBytes& raw) const {
+  if (const float* here = floats_in_place(block)) return here;
+  read(block, buffer.data(), raw);
+  return buffer.data();
+}
+
+float* Operand::results(const Block& block, BlockOf<float>& buffer) {
+  const float* here = floats_in_place(block);
+  return here != nullptr ? reinterpret_cast<float*>(row(block.lane) + walk_.offset()) + block.first
+                         : buffer.data();
+}
+
+void Operand::finish(const Block& block, const float* results, BlockBytes& raw) {
+  if (results != floats_in_place(block)) write(block, results, raw);
+}
+
 void Operand::read(const Block& block, std::uint32_t* to, BlockBytes& raw) const {
   to_u32(dtype(), bytes(block, raw), to, block.size());
 }

@@ -60,6 +60,7 @@ class Operand {
   int lanes() const { return pattern_->partitions; }
   std::int64_t elements() const { return walk_.elements(); }
   const Walk& walk() const { return walk_; }
+  std::size_t row_bytes() const { return row_bytes_; }  // from one lane to the next
   std::byte* row(int lane) { return base_ + static_cast<std::size_t>(lane) * row_bytes_; }
   const std::byte* row(int lane) const { return base_ + static_cast<std::size_t>(lane) * row_bytes_; }
 
@@ -69,6 +70,14 @@ class Operand {
   // Converted by datasheet 4.4; `raw` is working storage.
   void read(const Block& block, float* to, BlockBytes& raw) const;
   void write(const Block& block, const float* from, BlockBytes& raw);
+  // The block where it is, if it lies there as fp32 in a row; else null.
+  const float* floats_in_place(const Block& block) const;
+  // The values where they are, if they lie there as fp32 in a row, else converted in `buffer`.
+  const float* values(const Block& block, BlockOf<float>& buffer, BlockBytes& raw) const;
+  // Where to put the results of a block: its place, if fp32 lies there in a row, else `buffer`. Then
+  // finish(): what stands in place has canonical NaNs and stays as it is.
+  float* results(const Block& block, BlockOf<float>& buffer);
+  void finish(const Block& block, const float* results, BlockBytes& raw);
   // Integer types as 32-bit integers, sign- or zero-extended; truncated on the way back.
   void read(const Block& block, std::uint32_t* to, BlockBytes& raw) const;
   void write(const Block& block, const std::uint32_t* from, BlockBytes& raw);
