@@ -219,6 +219,48 @@ TEST_CASE("reductions run in stream order from the first element") {
   });
 }
 
+TEST_CASE("sums of rows side by side have the roundings of each row alone, for every number of rows") {
+  std::mt19937 random(21);
+  std::normal_distribution<float> normal(0.0F, 1000.0F);
+  for (const std::size_t rows : {1U, 15U, 16U, 17U, 40U}) {
+    for (const std::size_t count : {0U, 1U, 3U, 4U, 5U, 63U, 511U}) {
+      const std::size_t stride = count + 3;
+      std::vector<float> values(rows * stride), initial(rows);
+      for (float& value : values) value = normal(random);
+      for (float& value : initial) value = normal(random);
+      std::vector<float> expected = initial;
+      for (std::size_t r = 0; r < rows; ++r) {
+        for (std::size_t i = 0; i < count; ++i) expected[r] += values[r * stride + i];
+      }
+      on_every_target([&] {
+        CAPTURE(rows);
+        CAPTURE(count);
+        std::vector<float> sums = initial;
+        add_rows(values.data(), stride, rows, count, sums.data());
+        for (std::size_t r = 0; r < rows; ++r) CHECK(bits(sums[r]) == bits(expected[r]));
+      });
+    }
+  }
+}
+
+TEST_CASE("results may lie before the operands that they are made of") {
+  constexpr std::size_t count = 300;
+  std::vector<float> values(count + 40);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * i % 97) - 30.5F;
+  on_every_target([&] {
+    for (const std::size_t shift : {0U, 1U, 7U, 16U, 33U}) {
+      CAPTURE(shift);
+      std::vector<float> a = values, b = values;
+      apply(AluOp::subtract, a.data() + shift, a.data() + shift, a.data(), count);
+      apply_scalar(AluOp::mult, b.data() + shift, 3.0F, false, b.data(), count);
+      for (std::size_t i = 0; i < count; ++i) {
+        REQUIRE(a[i] == 0);
+        REQUIRE(b[i] == values[i + shift] * 3.0F);
+      }
+    }
+  });
+}
+
 TEST_CASE("the maximum of zeros and NaNs does not depend on where they stand") {
   on_every_target([] {
     for (std::size_t place = 0; place < 200; ++place) {
