@@ -41,6 +41,12 @@ void define_number_types(py::module_& module) {
   }
   hold(register_casts());
   hold(register_ufuncs());
+  module.def("float_format", [](std::string_view type) {
+    const auto found = find<DType>(type);
+    ensure(found && is_float(*found), "the package asks for the formats of floats");
+    const FloatFormat format = float_format(*found);
+    return py::make_tuple(format.exponent_bits, format.mantissa_bits, format.bias, format.has_infinity);
+  });
 }
 
 }  // namespace ncemu::python

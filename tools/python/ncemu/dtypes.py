@@ -1,5 +1,7 @@
 """The element types of the machine as numpy types."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from . import _native
@@ -51,3 +53,32 @@ def type_name(dtype):
         return _NAMES[found]
     except (KeyError, TypeError):
         raise Error(f"the machine has no element type {dtype!r}; it has: {' '.join(_DTYPES)}") from None
+
+
+@dataclass(frozen=True)
+class FloatInfo:
+    """Limits of a float type, under the names of numpy.finfo."""
+
+    dtype: np.dtype
+    bits: int
+    nexp: int
+    nmant: int
+    eps: np.generic  # from 1 to the next number
+    tiny: np.generic  # the least normal number
+    smallest_subnormal: np.generic
+    max: np.generic
+    min: np.generic
+
+
+def finfo(dtype):
+    """numpy.finfo, for the types that numpy lacks too."""
+    found = np.dtype(_DTYPES.get(dtype, dtype) if isinstance(dtype, str) else dtype)
+    if found not in NUMBER_TYPES:
+        return np.finfo(found)
+    exponent, mantissa, bias, has_infinity = _native.float_format(type_name(found))
+    # The codes above the largest number: those of infinity and NaN, or of NaN alone.
+    largest = (2.0 - 2.0**-mantissa) * 2.0 ** ((1 << exponent) - 2 - bias) if has_infinity else (
+        (2.0 - 2.0 ** (1 - mantissa)) * 2.0 ** ((1 << exponent) - 1 - bias))
+    number = found.type
+    return FloatInfo(found, found.itemsize * 8, exponent, mantissa, number(2.0**-mantissa), number(2.0 ** (1 - bias)),
+                     number(2.0 ** (1 - bias - mantissa)), number(largest), number(-largest))
