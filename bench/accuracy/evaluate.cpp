@@ -49,9 +49,9 @@ std::vector<std::string> marks_of(const Case& c, const MachineConfig& machine) {
 }
 
 // Of the rows of one group that are expressed; all of one machine where something was fitted.
-std::optional<Spread> left_out(const std::string& name, const std::vector<std::size_t>& members,
-                               const Report& report, const Cases& cases,
-                               const std::map<std::string, MachineConfig>& machines) {
+std::optional<Spread> leave_out(const std::string& name, const std::vector<std::size_t>& members,
+                                Report& report, const Cases& cases,
+                                const std::map<std::string, MachineConfig>& machines) {
   const std::span<const Fitted> fitted = fitted_to(name);
   if (fitted.empty() || members.size() < 3) return std::nullopt;
   std::vector<const Case*> group;
@@ -63,12 +63,15 @@ std::optional<Spread> left_out(const std::string& name, const std::vector<std::s
   const std::vector<double> result =
       leave_one_out(group, predicted, fitted, machines.at(group.front()->machine));
   std::vector<double> errors;
-  for (std::size_t i = 0; i < result.size(); ++i)
-    errors.push_back(std::abs((result[i] - group[i]->measured) / group[i]->measured));
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    Row& row = report.rows[members[i]];
+    row.left_out = result[i];
+    errors.push_back(std::abs(*row.error_of(row.left_out)));
+  }
   return Spread{quantile(errors, 0.5), quantile(errors, 0.9)};
 }
 
-Group summarise(const std::string& name, const Report& report, const Cases& cases,
+Group summarise(const std::string& name, Report& report, const Cases& cases,
                 const std::map<std::string, MachineConfig>& machines) {
   Group group;
   group.name = name;
@@ -87,15 +90,15 @@ Group summarise(const std::string& name, const Report& report, const Cases& case
   }
   if (errors.empty()) return group;
   group.error = {quantile(errors, 0.5), quantile(errors, 0.9)};
-  group.leave_one_out = left_out(name, members, report, cases, machines);
+  group.leave_one_out = leave_out(name, members, report, cases, machines);
   return group;
 }
 
 }  // namespace
 
-std::optional<double> Row::error() const {
-  if (!predicted || measured == 0) return std::nullopt;
-  return (*predicted - measured) / std::abs(measured);
+std::optional<double> Row::error_of(std::optional<double> prediction) const {
+  if (!prediction || measured == 0) return std::nullopt;
+  return (*prediction - measured) / std::abs(measured);
 }
 
 double quantile(std::vector<double> values, double fraction) {
@@ -130,10 +133,11 @@ Report evaluate(const Cases& cases, const std::vector<std::string>& settings) {
     }
     report.rows.push_back(std::move(row));
   }
-  for (const Row& row : report.rows) {
-    const auto same = [&](const Group& g) { return g.name == row.group; };
+  for (std::size_t i = 0; i < report.rows.size(); ++i) {
+    const std::string name = report.rows[i].group;
+    const auto same = [&](const Group& g) { return g.name == name; };
     if (std::none_of(report.groups.begin(), report.groups.end(), same))
-      report.groups.push_back(summarise(row.group, report, cases, machines));
+      report.groups.push_back(summarise(name, report, cases, machines));
   }
   return report;
 }

@@ -14,11 +14,13 @@ struct Row {
   std::string id, group, unit;
   double measured = 0;
   std::optional<double> predicted;
+  std::optional<double> left_out;  // with what was fitted to the group fitted again without this row
   std::string reason;              // why it is not expressed; empty if it is
   std::vector<std::string> marks;  // of the parameters that the prediction depends on
 
   // Signed, as a fraction of what was measured.
-  std::optional<double> error() const;
+  std::optional<double> error() const { return error_of(predicted); }
+  std::optional<double> error_of(std::optional<double> prediction) const;
 };
 
 struct Spread {

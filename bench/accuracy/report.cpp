@@ -44,12 +44,14 @@ std::string to_text(const Report& report) {
   }
   for (const Group& g : report.groups) {
     if (g.expressed == 0) continue;
-    text += fmt::format("\n{:<44}{:>12}{:>12} {:<8}{:>9}  {}\n", g.name, "measured", "predicted", "", "error",
-                        "parameters");
+    text += fmt::format("\n{:<44}{:>12}{:>12} {:<8}{:>9}{:>9}  {}\n", g.name, "measured", "predicted", "",
+                        "error", g.leave_one_out ? "left out" : "", "parameters");
     for (const Row& row : report.rows) {
       if (row.group != g.name || !row.predicted || !row.error()) continue;
-      text += fmt::format("{:<44}{:>12}{:>12} {:<8}{:>9}  {}\n", row.id, number(row.measured),
-                          number(*row.predicted), row.unit, signed_percent(*row.error()), joined(row.marks));
+      const std::string left_out = row.left_out ? signed_percent(*row.error_of(row.left_out)) : "";
+      text += fmt::format("{:<44}{:>12}{:>12} {:<8}{:>9}{:>9}  {}\n", row.id, number(row.measured),
+                          number(*row.predicted), row.unit, signed_percent(*row.error()), left_out,
+                          joined(row.marks));
     }
   }
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
@@ -130,6 +132,7 @@ std::string to_json(const Report& report) {
     Json row = {{"id", r.id}, {"group", r.group}, {"measured", r.measured}};
     row["predicted"] = r.predicted ? Json(*r.predicted) : Json();
     row["error"] = r.error() ? Json(*r.error()) : Json();
+    if (r.left_out) row["left_out"] = *r.left_out;
     row["unit"] = r.unit;
     row["reason"] = r.reason;
     row["marks"] = r.marks;

@@ -8,7 +8,8 @@
 
 namespace ncemu::accuracy {
 
-// Groups, then each row with its signed error, then what is not expressed, by reason.
+// Groups, then each row with its signed error and, where something was fitted to its group, the error when
+// that is fitted again without the row (left out); then what is not expressed, by reason.
 std::string to_text(const Report& report);
 // The groups alone, as the table of a Markdown page.
 std::string to_markdown(const Report& report);

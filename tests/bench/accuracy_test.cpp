@@ -176,6 +176,20 @@ TEST_CASE("a parameter that no other row supports falls back to what it is witho
   CHECK(left_out == std::vector<double>{7, 5});
 }
 
+TEST_CASE("the long run of a kernel is repeated only where its short one says that the parameter counts") {
+  const MachineConfig machine = builtin_machine("trn2");
+  const double now = parameter(machine, "vector.l0");
+  const Fitted fitted[] = {{"vector.l0", "7"}};
+  int runs = 0;
+  Case kernel = row_of("a", now), moved = row_of("b", 2 * now), moved_too = row_of("c", 2 * now);
+  kernel.predict = [&](const MachineConfig&) { return ++runs, 5.0; };
+  kernel.probe = [](const MachineConfig&) { return 1.0; };
+  const std::vector<double> left_out =
+      leave_one_out({&kernel, &moved, &moved_too}, {5, now, now}, fitted, machine);
+  CHECK(runs == 1);  // with the machine as the others have it
+  CHECK(left_out[0] == 5);
+}
+
 TEST_CASE("errors are signed fractions of what was measured, and the group keeps the worst") {
   Cases cases;
   const double predictions[] = {110, 80, 100};
