@@ -158,6 +158,9 @@ RunReport execute(const Kernel& kernel, const RunRequest& request, std::FILE* va
   });
   if (!whole) return report;
   report.checked = outputs.compare(machine.state());
+  if (request.judge) {
+    for (Checked& checked : request.judge(machine.state())) report.checked.push_back(std::move(checked));
+  }
   report.saved = outputs.save(machine.state());
   return report;
 }

@@ -41,6 +41,8 @@ struct RunRequest {
   // Asked now and then instead of looking for Ctrl-C, which is the caller's business then; nor is progress
   // shown.
   std::function<bool()> interrupted;
+  // Compares the results of a run with data that finished, beside `expect`; may be empty.
+  std::function<std::vector<Checked>(const State&)> judge;
 };
 
 struct RunReport {

@@ -10,6 +10,7 @@ constexpr std::array<Verb, 9> table = {{
     {"run",     run,         "assemble (or load) a kernel and execute it"},
     {"profile", profile,     "run a kernel and report where its time went, why, and what would help"},
     {"diff",    diff,        "say what changed between two profiles"},
+    {"test",    test_suite,  "run a suite: results against references, times against limits and baselines"},
     {"check",   check,       "legality, synchronisation, deadlock and capacity, without data"},
     {"asm",     assemble,    "assemble a source into a container"},
     {"disasm",  disassemble, "print a container as source"},

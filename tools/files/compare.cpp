@@ -44,16 +44,24 @@ double element_value(DType dtype, std::span<const std::byte> bytes, std::size_t 
 
 Difference compare(DType dtype, std::span<const std::byte> got, std::span<const double> want,
                    const Tolerance& tolerance) {
-  ensure(got.size() == want.size() * static_cast<std::size_t>(size_of(dtype)),
-         "compared tensors have one size");
+  std::vector<double> allowed(want.size());
+  for (std::size_t i = 0; i < want.size(); ++i)
+    allowed[i] = tolerance.absolute + tolerance.relative * std::fabs(want[i]);
+  return compare(dtype, got, want, allowed);
+}
+
+Difference compare(DType dtype, std::span<const std::byte> got, std::span<const double> want,
+                   std::span<const double> allowed) {
+  ensure(
+      got.size() == want.size() * static_cast<std::size_t>(size_of(dtype)) && allowed.size() == want.size(),
+      "compared tensors have one size");
   Difference c;
   c.count = want.size();
   for (std::size_t i = 0; i < want.size(); ++i) {
     const double value = element_value(dtype, got, i);
     const double error = error_of(value, want[i]);
-    const double allowed = tolerance.absolute + tolerance.relative * std::fabs(want[i]);
     // An infinite allowance (a reference of infinity) allows nothing but itself.
-    if (error == 0 || (std::isfinite(allowed) && error <= allowed)) continue;
+    if (error == 0 || (std::isfinite(allowed[i]) && error <= allowed[i])) continue;
     count(c, i, error, value, want[i]);
   }
   return c;

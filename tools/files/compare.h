@@ -35,6 +35,9 @@ struct Difference {
 // `got` holds want.size() elements of the type, little-endian.
 Difference compare(DType dtype, std::span<const std::byte> got, std::span<const double> want,
                    const Tolerance& tolerance);
+// The same with what is allowed of each element; `allowed` has an entry per element.
+Difference compare(DType dtype, std::span<const std::byte> got, std::span<const double> want,
+                   std::span<const double> allowed);
 // Every bit; -0 and 0 differ, so do two NaNs of different payload. Both hold elements of the type.
 Difference compare_bits(DType dtype, std::span<const std::byte> got, std::span<const std::byte> want);
 
