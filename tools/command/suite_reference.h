@@ -30,9 +30,9 @@ std::vector<ExpectedOutput> expected_outputs(const SuiteCase& c, const Program& 
 std::vector<Checked> compare_outputs(const Program& program, const std::vector<ExpectedOutput>& expected,
                                      const State& state);
 
-// Runs `python3 SCRIPT INPUTS OUTPUTS` (another Python is named by NCEMU_PYTHON): two directories, of which the first has each input as NAME.npy (bf16
-// and 8-bit floats as float32) and the parameters as params.json, and the second gets each output as
-// NAME.npy.
+// Runs `python3 SCRIPT INPUTS OUTPUTS` (another Python is named by NCEMU_PYTHON): two directories, of which
+// the first has each input as NAME.npy (bf16 and 8-bit floats as float32) and the parameters as params.json,
+// and the second gets each output as NAME.npy.
 std::vector<ExpectedOutput> python_outputs(const std::string& script, const SuiteCase& c,
                                            const Program& program, const std::vector<Input>& inputs);
 
