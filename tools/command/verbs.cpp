@@ -6,7 +6,7 @@ namespace ncemu::command {
 namespace {
 
 // clang-format off
-constexpr std::array<Verb, 9> table = {{
+constexpr auto table = std::to_array<Verb>({
     {"run",     run,         "assemble (or load) a kernel and execute it"},
     {"profile", profile,     "run a kernel and report where its time went, why, and what would help"},
     {"diff",    diff,        "say what changed between two profiles"},
@@ -17,7 +17,7 @@ constexpr std::array<Verb, 9> table = {{
     {"isa",     isa,         "list the instructions, or print one's reference page"},
     {"nki",     nki,         "run a Python script whose NKI kernels execute here"},
     {"machine", machine,     "list the machines, or print one's parameters"},
-}};
+});
 // clang-format on
 
 }  // namespace
