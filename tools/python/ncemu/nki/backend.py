@@ -5,7 +5,7 @@ import sys
 import numpy as np
 
 import ncemu
-from ncemu.nki import emitter
+from ncemu.nki import emitter, spill
 from ncemu.nki.errors import NkiError
 from ncemu.nki.types import NUMPY, SIZE, ElementType
 
@@ -37,16 +37,34 @@ class KernelFailed(NkiError):
     """The emulated program faulted, or a check found an error."""
 
 
-def program_of(tr):
+def program_of(tr, may_spill=False):
     """The finished program; memory that has been free for longest is used first, else what is lowest."""
+    try:
+        return placed(tr)
+    except emitter.RuleBroken as error:
+        if not may_spill or error.name != "err_out_of_memory":
+            raise
+    # Less than all of SBUF, where pieces between tiles remain.
+    original = tr.instructions
+    for share in (1.0, 0.9, 0.8):
+        tr.instructions = original
+        tr.spilled = spill.spill(tr, int(tr.target.sbuf_bytes * share))
+        try:
+            return placed(tr)
+        except emitter.RuleBroken as error:
+            if share == 0.8 or error.name != "err_out_of_memory":
+                raise
+
+
+def placed(tr):
     for order in ("rotate", "compact"):
         b = emitter.build(tr)
         try:
             return b.finish(allocate=order)
         except ncemu.Error as error:
-            if order == "rotate" and emitter.rule_broken(error).name == "err_out_of_memory":
-                continue
-            raise emitter.rule_broken(error) from None
+            broken = emitter.rule_broken(error)
+            if order == "compact" or broken.name != "err_out_of_memory":
+                raise broken from None
 
 
 def host_input(s):
@@ -58,7 +76,7 @@ def host_input(s):
 
 
 def run(tr, session):
-    program = program_of(tr)
+    program = program_of(tr, session.spill)
     inputs = {s.name: host_input(s) for s in tr.storages if s.kind in ("input", "inout")}
     data = not session.timing_only
     try:

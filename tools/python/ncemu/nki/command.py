@@ -25,6 +25,7 @@ def options():
     parser.add_argument("--profile", metavar="DIR", help="leaves the report of every kernel call in DIR: text, JSON, page, trace")
     parser.add_argument("--save-asm", metavar="DIR", help="leaves every traced program in DIR as a .nca")
     parser.add_argument("--explain", action="store_true", help="prints what was decided for each kernel")
+    parser.add_argument("--spill", action="store_true", help="where SBUF is full, tiles leave it and come back")
     parser.add_argument("--strict-python", action="store_true", help="refuses Python in kernels that the vendor's compiler refuses")
     return parser
 
@@ -44,7 +45,7 @@ def main(words):
     if not os.path.exists(given.script):
         return unusable(f"{given.script}: cannot be opened")
     session.use(session.Session(machine, given.checks, given.timing_only or None, False, given.profile, given.save_asm,
-                                given.explain, given.strict_python, True, os.environ.get("NCEMU_COMMAND")))
+                                given.explain, given.strict_python, True, os.environ.get("NCEMU_COMMAND"), given.spill or None))
     sys.argv = [given.script, *given.arguments]
     sys.path.insert(0, os.path.dirname(os.path.abspath(given.script)))
     try:

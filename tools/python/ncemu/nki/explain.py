@@ -11,6 +11,8 @@ def text(run):
     lines += memory(tr)
     lines += engines(tr)
     lines += products(tr)
+    if tr.spilled:
+        lines.append(f"  spilling: {tr.spilled} times a tile left SBUF")
     return "\n".join(lines)
 
 

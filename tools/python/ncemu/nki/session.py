@@ -1,7 +1,7 @@
 """What `ncemu nki` asks of every kernel call of a script: machine, checks, files, explanations.
 
-Without the command the environment speaks: NCEMU_MACHINE or NEURON_PLATFORM_TARGET_OVERRIDE, NCEMU_CHECKS and
-NCEMU_MODE=timing-only.
+Without the command the environment speaks: NCEMU_MACHINE or NEURON_PLATFORM_TARGET_OVERRIDE, NCEMU_CHECKS,
+NCEMU_MODE=timing-only and NCEMU_SPILL=1.
 """
 
 import os
@@ -15,11 +15,12 @@ from ncemu.nki.errors import NkiError
 
 class Session:
     def __init__(self, machine=None, checks=None, timing_only=None, strict=False, profile=None, save_asm=None,
-                 explained=False, linted=False, announce=False, command=None):
+                 explained=False, linted=False, announce=False, command=None, spill=None):
         self.machine = machine                # of `ncemu`: a name or a Machine, None: the script's choice
         self.checks = checks or os.environ.get("NCEMU_CHECKS", "default")
         self.timing_only = os.environ.get("NCEMU_MODE") == "timing-only" if timing_only is None else timing_only
         self.strict = strict
+        self.spill = os.environ.get("NCEMU_SPILL", "0") != "0" if spill is None else spill
         self.profile = pathlib.Path(profile) if profile else None
         self.save_asm = pathlib.Path(save_asm) if save_asm else None
         self.explained, self.linted, self.announce = explained, linted, announce

@@ -11,6 +11,7 @@ class Target:
 
     def __init__(self, machine):
         self.name, self.generation = machine.name, machine.generation
+        self.sbuf_bytes = machine.sbuf_partition_bytes
 
 
 # Platform names of the interface.

@@ -77,6 +77,7 @@ class Trace:
         self.loop_count = 0
         self.left_early = None        # place of a run-time loop that was left by break
         self.registers = 0            # allocated by the kernel
+        self.spilled = 0              # how often a tile left SBUF (spill.py)
 
     # ---- source places ---------------------------------------------------------------------
 
