@@ -7,10 +7,12 @@ import tempfile
 from pathlib import Path
 
 import gemm
+import instructions
+import streams
 from measure import Bench
 from rows import table
 
-ROOMS = {"gemm": gemm}
+ROOMS = {"gemm": gemm, "instructions": instructions, "streams": streams}
 
 
 def main() -> int:
