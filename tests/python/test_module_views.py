@@ -214,3 +214,33 @@ def test_a_tile_that_is_never_used_takes_no_memory():
     b.emit("memset", dst=t, value=0.0)
     assert [life.used for life in b.lifetimes()] == [False] * 100 + [True]
     assert b.finish().instruction_count == 1
+
+
+def wandering(places, count=6000):
+    """Tiles by hand at places that wander, beside tiles that find their own and one that lives through it all."""
+    b = ncemu.Builder()
+    y = b.tensor("y", "output", (1, 4096), "f32")
+    total = b.tile("total", (1, 4096), "f32")
+    b.emit("memset", dst=total, value=0.0, engine="vector")
+    for i in range(count):
+        by_hand = b.tile("by_hand", (1, 4096), "f32", offset=i % places * 16384)
+        free = b.tile("free", (1, 4096), "f32")
+        b.emit("memset", dst=by_hand, value=1.0, engine="vector")
+        b.emit("memset", dst=free, value=2.0, engine="vector")
+        if i % 1000 == 0:
+            b.emit("tensor_tensor", dst=total, src0=total, src1=by_hand, op="add", engine="vector")
+            b.emit("tensor_tensor", dst=total, src0=total, src1=free, op="add", engine="vector")
+    b.emit("dma_copy", dst=y, src=total)
+    return b
+
+
+def test_thousands_of_tiles_by_hand_and_by_lifetime_keep_clear_of_each_other():
+    b = wandering(11)
+    assert [t.offset for t in b.lifetimes() if t.name == "by_hand"][:12] == [i % 11 * 16384 for i in range(12)]
+    result = ncemu.run(b.finish())
+    assert np.all(result["y"] == 6 * 3) and result.passed
+
+
+def test_where_tiles_by_hand_come_by_everywhere_nothing_else_can_stay():
+    with pytest.raises(ncemu.Error, match="tile 'total' does not fit"):
+        wandering(12).finish()

@@ -91,14 +91,24 @@ std::optional<std::uint32_t> arrange(std::vector<TracedTile>& tiles, const Seque
                                      const Memory& memory, bool rotate) {
   Floor floor(memory.capacity);
   std::uint32_t next = 0;
+  // Fixed tiles that live at the first use of the tile in hand, and the first of those that come later.
+  std::vector<std::uint32_t> alive;
+  std::size_t later = 0;
   std::vector<Range> blocked;
   for (const std::uint32_t t : sequence.free) {
     TracedTile& tile = tiles[t];
     floor.release_before(tile.first);
+    const auto first = [&](std::size_t i) { return tiles[sequence.fixed[i]].first; };
+    while (later < sequence.fixed.size() && first(later) <= tile.first)
+      alive.push_back(sequence.fixed[later++]);
+    std::erase_if(alive, [&](std::uint32_t f) { return tiles[f].last < tile.first; });
     blocked.clear();
-    for (const std::uint32_t f : sequence.fixed) {
-      if (tiles[f].meets(tile)) blocked.push_back({tiles[f].offset, tiles[f].offset + tiles[f].bytes});
-    }
+    const auto block = [&](std::uint32_t f) {
+      blocked.push_back({tiles[f].offset, tiles[f].offset + tiles[f].bytes});
+    };
+    for (const std::uint32_t f : alive) block(f);
+    for (std::size_t i = later; i < sequence.fixed.size() && first(i) <= tile.last; ++i)
+      block(sequence.fixed[i]);
     std::sort(blocked.begin(), blocked.end());
     for (Range& range : blocked) {  // the rest begins where the alignment allows it
       range.begin = range.begin / memory.alignment * memory.alignment;
