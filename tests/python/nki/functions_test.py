@@ -300,3 +300,49 @@ def test_random_numbers_are_uniform_and_follow_their_seed():
     first, again, other = kernel(7), kernel(7), kernel(8)
     assert np.array_equal(first, again) and not np.array_equal(first, other)
     assert 0 <= first.min() and first.max() < 1 and abs(first.mean() - 0.5) < 0.01
+
+
+def test_iota_of_a_grid_has_the_grids_shape():
+    @nki.jit
+    def kernel(x):
+        y = nl.ndarray(x.shape, dtype=nl.int32, buffer=nl.shared_hbm)
+        i = nl.mgrid[0:8, 0:5, 0:3, 0:3]
+        where = nisa.iota(3 * i.y + i.z, dtype=nl.int32)
+        assert where.shape == (8, 5, 3, 3)
+        nl.store(y, nl.where(nl.load(x), where, 9, dtype=nl.int32))
+        return y
+    x = rng.integers(0, 2, (8, 5, 3, 3)).astype(np.uint8)
+    assert np.array_equal(kernel(x), np.where(x != 0, np.arange(9).reshape(3, 3), 9))
+
+
+def test_affine_select_of_a_product_and_a_mask_of_the_loop(machine):
+    @nki.jit
+    def kernel(at, b):
+        y = nl.ndarray((64, 96), dtype=at.dtype, buffer=nl.shared_hbm)
+        p, f = nl.mgrid[0:64, 0:96]
+        out = nl.zeros((nl.par_dim(64), 96), dtype=nl.float32)
+        acc = nl.matmul(nl.load(at), nl.load(b), transpose_x=True)
+        for i in nl.affine_range(3):
+            out[...] = nisa.affine_select(pred=p >= f, on_true_tile=acc, on_false_value=-5.0, mask=i == 1)
+        nl.store(y, out)
+        return y
+    at, b = rng.integers(-4, 4, (128, 64)).astype(np.float32), rng.integers(-4, 4, (128, 96)).astype(np.float32)
+    assert np.array_equal(kernel(at, b), np.where(np.arange(64)[:, None] >= np.arange(96), at.T @ b, np.float32(-5)))
+
+
+def test_a_transpose_into_fp32_of_a_small_type(machine):
+    @nki.jit
+    def kernel(x):
+        y = nl.ndarray((x.shape[1], x.shape[0]), dtype=nl.float32, buffer=nl.shared_hbm)
+        turned = nl.ndarray((nl.par_dim(x.shape[1]), x.shape[0]), dtype=np.float32, buffer=nl.psum)
+        turned[:, :] = nisa.nc_transpose(nl.load(x))
+        nl.store(y, nl.copy(turned))
+        return y
+    x = normal(64, 96).astype(nl.bfloat16)
+    assert np.array_equal(kernel(x), x.T.astype(np.float32))
+
+
+@pytest.mark.parametrize("name", ["float32", "bfloat16", "float8_e5m2"])
+def test_limits_of_float_types(name):
+    limits = {"float32": 3.4028234663852886e38, "bfloat16": 3.3895313892515355e38, "float8_e5m2": 57344.0}
+    assert float(nl.finfo(getattr(nl, name)).max) == limits[name] and float(nl.finfo(getattr(nl, name)).min) == -limits[name]

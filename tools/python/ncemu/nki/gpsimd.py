@@ -2,9 +2,11 @@
 
 from ncemu.nki import operators
 from ncemu.nki.emit import stream, written
-from ncemu.nki.errors import NkiError
+from ncemu.nki.elementwise import in_sbuf, tensor_copy
+from ncemu.nki.errors import NkiError, UnsupportedError
 from ncemu.nki.index import Index, Mask
-from ncemu.nki.operands import chip, dims_text
+from ncemu.nki.operands import box, chip, dims_text
+from ncemu.nki.tensor import new_tile
 
 
 def iota(tr, dst, pattern, offset=0, channel_multiplier=0):
@@ -19,7 +21,8 @@ def iota(tr, dst, pattern, offset=0, channel_multiplier=0):
 
 def iota_of_index(tr, dst, index):
     """The values of an index object."""
-    free = list(zip(index.coefs[1:], index.shape[1:])) or [(0, 1)]
+    shape = index.dense or index.shape
+    free = list(zip(index.coefs[1:], shape[1:])) or [(0, 1)]
     iota(tr, dst, free, index.const, index.coefs[0])
 
 
@@ -42,8 +45,19 @@ def affine_select(tr, dst, src, pattern, offset, channel_multiplier, cmp, on_fal
             ("channel_multiplier", str(int(channel_multiplier))), ("cmp", cmp)))
 
 
-def select_by_mask(tr, dst, src, mask, on_false):
-    """Keeps src where the mask holds: one affine_select per condition."""
+def select_by_mask(tr, dst, src, pred, on_false, mask=None):
+    """Keeps src where the predicate holds: one affine_select per condition, in SBUF, which is all that gpsimd sees."""
+    kept = box(mask, src.shape)
+    if kept is None:
+        return
+    if kept[1] or any(tuple(r) != (0, n) for r, n in zip(kept[0], src.shape)):
+        raise UnsupportedError("a mask of affine_select that leaves part of the tile is not supported")
+    src = in_sbuf(tr, src)
+    if dst.storage.space != "sbuf":
+        selected = new_tile(dst.shape, dst.isa, "sbuf", "selected", tr)
+        select_by_mask(tr, selected, src, pred, on_false)
+        return tensor_copy(tr, dst, selected)
+    mask = pred
     if isinstance(mask, bool):
         mask = Mask(()) if mask else None
     shape = src.shape

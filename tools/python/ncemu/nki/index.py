@@ -22,11 +22,12 @@ def broadcast_shapes(a, b):
 
 
 class Index:
-    __slots__ = ("shape", "coefs", "const")
+    __slots__ = ("shape", "coefs", "const", "dense")
     __array_ufunc__ = None  # numpy scalars hand over to us
 
-    def __init__(self, shape, coefs, const=0):
+    def __init__(self, shape, coefs, const=0, dense=None):
         self.shape, self.coefs, self.const = shape, coefs, const
+        self.dense = dense  # the whole grid's shape, for nl.mgrid: that of the tile that nisa.iota makes
 
     @property
     def ndim(self):
@@ -79,12 +80,12 @@ class Index:
 
     def __add__(self, other):
         if isinstance(other, int):
-            return Index(self.shape, self.coefs, self.const + other)
+            return Index(self.shape, self.coefs, self.const + other, self.dense)
         if isinstance(other, Index):
             shape = broadcast_shapes(self.shape, other.shape)
             rank = len(shape)
             coefs = tuple([a + b for a, b in zip(self.widen(rank), other.widen(rank))])
-            return Index(shape, coefs, self.const + other.const)
+            return Index(shape, coefs, self.const + other.const, self.dense if other.dense == self.dense else None)
         if hasattr(other, "__index__"):
             return self + int(other)
         return NotImplemented
@@ -108,7 +109,7 @@ class Index:
         if not hasattr(other, "__index__"):
             return NotImplemented
         other = int(other)
-        return Index(self.shape, tuple([c * other for c in self.coefs]), self.const * other)
+        return Index(self.shape, tuple([c * other for c in self.coefs]), self.const * other, self.dense)
 
     __rmul__ = __mul__
 
@@ -239,11 +240,12 @@ class MeshGrid:
             key = (key,)
         spans = [range(int(k.start or 0), int(k.stop), int(k.step or 1)) for k in key]
         rank = len(spans)
+        dense = tuple([len(s) for s in spans])
         out = []
         for axis, s in enumerate(spans):
             shape = tuple([len(s) if k == axis else 1 for k in range(rank)])
             coefs = tuple([s.step if k == axis else 0 for k in range(rank)])
-            out.append(Index(shape, coefs, s.start))
+            out.append(Index(shape, coefs, s.start, dense))
         return Grid(out)
 
 

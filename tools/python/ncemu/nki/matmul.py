@@ -171,8 +171,8 @@ def nc_transpose(tr, dst, data, engine=None):
         engine = "tensor" if dst.storage.space == "psum" else "vector"
     if engine == "vector":
         return transpose_by_vector(tr, dst, data)
-    if dst.storage.space == "psum":
-        return transpose_by_tensor(tr, dst, data)
+    if dst.storage.space == "psum" and (tr.target.generation < 3 or dst.isa == data.isa):
+        return transpose_by_tensor(tr, dst, data)  # from v3 on bits are moved: the types are equal (datasheet 6.2)
     between = new_tile((free_size(data), data.dims[0][1]), data.isa, "psum", "transposed", tr)
     transpose_by_tensor(tr, between, data)
     tensor_copy(tr, dst, between)

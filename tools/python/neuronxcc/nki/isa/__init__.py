@@ -232,15 +232,13 @@ def iota(expr, dtype, *, mask=None, **_):
         raise NkiError("err_unsupported_operand", "iota takes an index object of nl.arange or nl.mgrid")
     if len(expr.shape) == 1:
         raise NkiError("err_1d_arange_not_supported", "iota of a 1d arange is not supported: write nl.arange(...)[None, :]")
-    return produce(tr, expr.shape, isa_type(dtype), lambda dst: gpsimd.iota_of_index(tr, dst, expr), name="iota")
+    return produce(tr, expr.dense or expr.shape, isa_type(dtype), lambda dst: gpsimd.iota_of_index(tr, dst, expr), name="iota")
 
 
 def affine_select(pred, on_true_tile, on_false_value, *, mask=None, dtype=None, **_):
     tr = _enter(on_true_tile)
-    if mask is not None:
-        raise UnsupportedError("a mask of affine_select is not supported")
     return produce(tr, on_true_tile.shape, _out(dtype, on_true_tile.isa),
-                   lambda dst: gpsimd.select_by_mask(tr, dst, on_true_tile, pred, on_false_value), exact=dtype is not None,
+                   lambda dst: gpsimd.select_by_mask(tr, dst, on_true_tile, pred, on_false_value, mask), exact=dtype is not None,
                    name="affine_select")
 
 
