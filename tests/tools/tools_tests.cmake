@@ -19,6 +19,10 @@ foreach(source ${test_sources})
     add_dependencies(${name} ncemu)
   endif()
 endforeach()
+if(TARGET ncemu_mpi)
+  target_compile_definitions(tools_command_sweep_test PRIVATE NCEMU_MPIRUN="${MPIEXEC_EXECUTABLE}")
+  add_dependencies(tools_command_sweep_test ncemu_mpi)
+endif()
 target_link_libraries(tools_trace_perfetto_test PRIVATE ncemu_trace_reader)
 
 # Sanitizer flags of the libraries must reach the example, which knows nothing of our options.

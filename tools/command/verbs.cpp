@@ -11,6 +11,7 @@ constexpr auto table = std::to_array<Verb>({
     {"profile", profile,     "run a kernel and report where its time went, why, and what would help"},
     {"diff",    diff,        "say what changed between two profiles"},
     {"test",    test_suite,  "run a suite: results against references, times against limits and baselines"},
+    {"sweep",   sweep,       "run a grid of parameters or machines and say what is fastest"},
     {"check",   check,       "legality, synchronisation, deadlock and capacity, without data"},
     {"asm",     assemble,    "assemble a source into a container"},
     {"disasm",  disassemble, "print a container as source"},

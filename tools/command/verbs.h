@@ -14,6 +14,7 @@ int run(const Arguments& arguments);
 int profile(const Arguments& arguments);
 int diff(const Arguments& arguments);
 int test_suite(const Arguments& arguments);
+int sweep(const Arguments& arguments);
 int check(const Arguments& arguments);
 int assemble(const Arguments& arguments);
 int disassemble(const Arguments& arguments);
