@@ -19,33 +19,39 @@ class Pending:
 
     __slots__ = ("trace", "tile", "emit", "site", "exact", "is_matmul", "macro")
 
-    def __init__(self, trace, tile, emit, exact, is_matmul):
+    def __init__(self, trace, tile, emit, exact, is_matmul, site):
         self.trace, self.tile, self.emit, self.exact, self.is_matmul = trace, tile, emit, exact, is_matmul
-        self.site, self.macro = trace.site(), trace.macro
+        self.site, self.macro = site, trace.macro
 
     def emit_to(self, dst, accumulate=False):
         tr = self.trace
         macro = tr.macro
         tr.macro = self.macro
-        with tr.at_site(self.site):
+        before = tr.frozen_site
+        if before is None:
+            tr.frozen_site = self.site
+        try:
             if self.is_matmul:
                 self.emit(dst, accumulate)
             else:
                 self.emit(dst)
+        finally:
+            tr.frozen_site = before
         tr.macro = macro
 
 
 def produce(tr, shape, isa, emit, space="sbuf", exact=True, is_matmul=False, name=None):
     """A new tile that `emit` will write; emitted at the latest before the next instruction."""
     tr.flush()
-    tile = new_tile(shape, isa, space, name, tr)
+    site = tr.site()
+    tile = new_tile(shape, isa, space, name, tr, site)
     if tr.frozen_site is not None:  # inside a macro: nobody assigns
         if is_matmul:
             emit(tile, False)
         else:
             emit(tile)
         return tile
-    tr.pending = Pending(tr, tile, emit, exact, is_matmul)
+    tr.pending = Pending(tr, tile, emit, exact, is_matmul, site)
     return Tensor(tile.storage, tile.part, tile.offset, tile.dims, tile.pdim)
 
 

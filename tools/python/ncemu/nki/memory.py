@@ -75,6 +75,9 @@ class Blocks:
         if not isinstance(key, tuple):
             key = (key,)
         lead = len(self.lead)
+        known = self.tiles.get(key[:lead]) if all([isinstance(k, int) for k in key[:lead]]) else None
+        if known is not None:
+            return known, key[lead:]
         if Ellipsis in [k for k in key[:lead] if k is Ellipsis] or len(key) < lead:
             raise self.not_a_tile()
         at = []

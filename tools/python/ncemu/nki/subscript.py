@@ -147,61 +147,76 @@ def _grid(t, key):
         elif isinstance(k, (slice, DynamicSlice)) or k is None:
             raise NkiError("err_unsupported_mixing_basic_advanced_tensor_indexing",
                            f"'{t.storage.name}': mixing basic and advanced indexing is not supported")
+        elif _is_register(k):
+            raise NkiError("err_unsupported_index", f"'{t.storage.name}': a register goes with slices and nl.ds, not with index objects")
     return shape
+
+
+_plans = {}  # (dims, partition's axis, index objects without their constants) -> _plan
+
+
+def _plan(t, key):
+    """What index objects make of a tensor, but for their constants: dimensions, and per axis its step, size and reach."""
+    grid = _grid(t, key)
+    rank = len(grid)
+    steps, psteps, axes = [0] * rank, None, []
+    for axis, k in enumerate(key):
+        step, n = t.dims[axis]
+        lo = hi = 0
+        coefs = (0,) * rank
+        if isinstance(k, Index):
+            coefs = k.coefs if len(k.coefs) == rank else k.widen(rank)
+            for d in range(rank):
+                c = coefs[d]
+                if c:
+                    lo += min(0, c * (grid[d] - 1))
+                    hi += max(0, c * (grid[d] - 1))
+                    if axis != t.pdim:
+                        steps[d] += c * step
+            if axis == t.pdim:
+                psteps = coefs
+        axes.append((step, n, lo, hi, coefs, axis == t.pdim))
+    if t.pdim is None:
+        return tuple(zip(steps, grid)), axes
+    if psteps is not None and any(psteps[1:]):
+        raise NkiError("err_failed_to_infer_tile_from_local_tensor",
+                       f"'{t.storage.name}': the partition must vary along the first axis of the index objects alone")
+    if steps[0] and grid[0] > 1:
+        raise NkiError("err_failed_to_infer_tile_from_local_tensor",
+                       f"'{t.storage.name}': along the first axis of the index objects only the partition may vary")
+    pstep = 1 if grid[0] == 1 else psteps[0] if psteps is not None else 0
+    return ((pstep, grid[0]), *zip(steps[1:], grid[1:])), axes
 
 
 def _advanced(t, key):
     if len(key) < len(t.dims):
         raise NkiError("err_unsupported_mixing_basic_advanced_tensor_indexing",
                        f"'{t.storage.name}' has {len(t.dims)} dimensions, {len(key)} index objects are given")
-    t.settled()
-    grid = _grid(t, key)
-    rank = len(grid)
-    steps, offset, part, outside = [0] * rank, t.offset, t.part, None
-    psteps = None
+    if t.outside is not None:
+        t.settled()
+    shapes = tuple([(k.coefs, k.shape) if type(k) is Index else hasattr(k, "__index__") for k in key])
+    plan = _plans.get((t.dims, t.pdim, shapes))
+    if plan is None:
+        plan = _plan(t, key)
+        _plans[(t.dims, t.pdim, shapes)] = plan
+    dims, axes = plan
+    offset, part, outside = t.offset, t.part, None
     for axis, k in enumerate(key):
-        step, n = t.dims[axis]
-        if isinstance(k, Index):
+        step, n, lo, hi, coefs, is_partition = axes[axis]
+        if type(k) is Index:
             const = k.const
-            coefs = k.coefs if len(k.coefs) == rank else k.widen(rank)
-            lo = hi = const
-            for d in range(rank):
-                c = coefs[d]
-                if c:
-                    if c > 0:
-                        hi += c * (grid[d] - 1)
-                    else:
-                        lo += c * (grid[d] - 1)
-                    if axis != t.pdim:
-                        steps[d] += c * step
-            if axis == t.pdim:
-                psteps = coefs
-            if lo < 0 or hi >= n:
-                outside = (outside or []) + [(const, coefs, n, axis)]
         else:
             const = int(k)
             if const < 0:
                 const += n
-            if not 0 <= const < n:
-                outside = (outside or []) + [(const, (0,) * rank, n, axis)]
-        if axis == t.pdim:
+        if const + lo < 0 or const + hi >= n:
+            outside = (outside or []) + [(const, coefs, n, axis)]
+        if is_partition:
             part += const * step
         else:
             offset += const * step
-    if t.pdim is None:
-        dims = tuple(zip(steps, grid))
-        return Tensor(t.storage, 0, offset, dims, None, t.dtype_, outside, None, t.register)
-    if psteps is not None and any(psteps[1:]):
-        raise NkiError("err_failed_to_infer_tile_from_local_tensor",
-                       f"'{t.storage.name}': the partition must vary along the first axis of the index objects alone")
-    pstep = psteps[0] if psteps is not None else 0
-    if steps[0] and grid[0] > 1:
-        raise NkiError("err_failed_to_infer_tile_from_local_tensor",
-                       f"'{t.storage.name}': along the first axis of the index objects only the partition may vary")
-    if grid[0] == 1:
-        pstep = 1
-    dims = ((pstep, grid[0]), *zip(steps[1:], grid[1:]))
-    return Tensor(t.storage, part, offset, dims, 0, t.dtype_, outside, None, t.register)
+    return Tensor(t.storage, part if t.pdim is not None else 0, offset, dims, None if t.pdim is None else 0, t.dtype_,
+                  outside, None, t.register)
 
 
 def _indirect(t, key):
