@@ -21,11 +21,11 @@ Serial port_holder(const Timeline& timeline, Serial stalled) {
     if (e == all.engine[stalled]) continue;
     const auto& theirs = timeline.of_engine[static_cast<std::size_t>(e)];
     auto at = std::lower_bound(theirs.begin(), theirs.end(), stalled);
-    // Control instructions and triggers between them claim nothing and read at once.
+    // Control instructions and triggers claim nothing and read at once, also while an earlier instruction
+    // streams.
     for (int steps = 0; at != theirs.begin() && steps < 64; ++steps) {
       const Serial s = *--at;
-      if (all.read_done[s] < all.start[stalled]) break;
-      if (all.read_done[s] > all.start[stalled] || all.start[s] == all.start[stalled]) continue;
+      if (all.read_done[s] != all.start[stalled] || all.start[s] == all.start[stalled]) continue;
       if (holder == no_serial || s > holder) holder = s;
       break;
     }
