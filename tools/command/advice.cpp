@@ -13,11 +13,12 @@ constexpr double small_descriptor_bytes = 4096;          // vendor
 constexpr double small_transfer_bytes = 32 * 1024;       // vendor
 constexpr double transpose_share = 0.10;                 // vendor, of FLOPs
 constexpr double reload_share = 0.25;                    // vendor, of the bytes read from HBM
-constexpr double tensor_active_share = 0.50;             // vendor, of the time that any engine is active
+constexpr double tensor_busy_share = 0.50;               // vendor, of the time that any engine is active
 constexpr double matmuls_per_stationary = 2;             // assumed
 constexpr double gated_share = 0.05, port_share = 0.05;  // assumed, of the time
 constexpr double uneven_engines = 1.25;                  // assumed, busiest DMA engine against the mean
 constexpr double noticeable_dma = 0.10;                  // assumed: below, DMA is no subject
+constexpr double worth_saying = 0.01;                    // assumed: least gain, of the time
 
 double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 double share(Ticks part, Ticks whole) { return share(static_cast<double>(part), static_cast<double>(whole)); }
@@ -50,6 +51,9 @@ class Adviser {
  private:
   void add(Advice advice, const Change& change) {
     advice.total = retimer_.total(change);
+    // A threshold that is crossed where it costs nothing is no news.
+    const Ticks total = p_.timeline.total();
+    if (advice.total && share(total - *advice.total, total) < worth_saying) return;
     found_.push_back(std::move(advice));
   }
 
@@ -217,8 +221,9 @@ class Adviser {
     const auto tensor = static_cast<std::size_t>(Engine::tensor);
     const auto active = value(p_.metrics, Metric::total_active_time);
     if (p_.summary.hardware_flops == 0 || !active) return;
-    const double busy = p_.us(p_.engines[tensor].active) * 1e-6;
-    if (share(busy, *active) >= tensor_active_share) return;
+    // Not the profiler's active time: the latency of results that others wait for is no work.
+    const double busy = p_.us(p_.engines[tensor].busy) * 1e-6;
+    if (share(busy, *active) >= tensor_busy_share) return;
     const auto most = std::find_if(p_.stalls.begin(), p_.stalls.end(), [](const StallGroup& g) {
       return g.engine == Engine::tensor && g.cause_known && g.cause_engine != Engine::tensor;
     });
@@ -226,8 +231,8 @@ class Adviser {
     const bool dma = most->reason == StallReason::dma;
     const Engine cause = most->cause_engine;
     add({.name = "tensor_engine_starved",
-         .threshold = "the tensor engine is active less than half of the time",
-         .finding = fmt::format("it is active {:.0f} % of the active time, and waits longest for {} on {}",
+         .threshold = "the tensor engine works less than half of the time that any engine is active",
+         .finding = fmt::format("it works {:.0f} % of the active time, and waits longest for {} on {}",
                                 100 * share(busy, *active), dma ? "the transfers" : name(cause),
                                 p_.regions.describe(most->cause_place)),
          .suggestion = dma ? "load earlier: more buffers, or the loads of stage i + 1 before stage i"

@@ -271,7 +271,7 @@ class Text {
 
   std::string advice() const {
     if (r_.run.partial()) return {};
-    if (r_.advice.empty()) return section("Advice", "no threshold is crossed\n");
+    if (r_.advice.empty()) return section("Advice", "no threshold is crossed at a cost of 1 % of the time\n");
     std::string text;
     for (const Advice& a : r_.advice) {
       text += fmt::format("{}: {}\n", p_.regions.describe(a.place), a.finding);
