@@ -8,11 +8,12 @@ from pathlib import Path
 
 import gemm
 import instructions
+import reports
 import streams
 from measure import Bench
 from rows import table
 
-ROOMS = {"gemm": gemm, "instructions": instructions, "streams": streams}
+ROOMS = {"gemm": gemm, "instructions": instructions, "reports": reports, "streams": streams}
 
 
 def main() -> int:
