@@ -61,6 +61,10 @@ void exec::tensor_copy(const Unary& f, Engine engine, State& state) {
       src.read(block, raw.data());
       dst.write(block, raw.data());
     } else {
+      if (apply_fused(AluOp::bypass, 0, AluOp::bypass, 0, src.plain_row(block), dst.plain_row(block),
+                      block.size())) {
+        return;
+      }
       // From another type than fp32 no NaN comes but the canonical one, and the values may go to their place.
       float* to = dst.results(block, values);
       if (f.src.dtype == DType::f32) {
@@ -139,7 +143,12 @@ void tensor_scalar_floats(const TensorScalar& f, Operand& dst, const Operand& sr
   if (!is_unary(f.op1)) scalar1 = float_values("tensor_scalar", "scalar1", f.scalar1, dst.lanes(), state);
   BlockBytes raw;
   BlockOf<float> values, expanded;
+  const bool swaps = f.reverse0 || f.reverse1;
   for_each_block(dst.lanes(), dst.elements(), block_limit(dst, src), [&](const Block& block) {
+    if (!swaps && apply_fused(f.op0, scalar0.of(block.lane), f.op1, scalar1.of(block.lane),
+                              src.plain_row(block), dst.plain_row(block), block.size())) {
+      return;
+    }
     const float* from = src.values(block, values, raw);
     float* to = dst.results(block, values);
     if (f.op0 == AluOp::bypass && f.op1 == AluOp::bypass) {
@@ -194,7 +203,7 @@ void exec::tensor_tensor(const TensorTensor& f, Engine engine, State& state) {
       exact ? apply_words(f.op, p.data(), q.data(), p.data(), n)
             : apply(f.op, p.data(), q.data(), width, p.data(), n);
       dst.write(block, p.data(), raw);
-    } else {
+    } else if (!apply_fused(f.op, src0.plain_row(block), src1.plain_row(block), dst.plain_row(block), n)) {
       const float* left = src0.values(block, a, raw);
       const float* right = src1.values(block, b, raw);
       float* to = dst.results(block, a);

@@ -115,6 +115,14 @@ const float* Operand::floats_in_place(const Block& block) const {
   return aligned ? reinterpret_cast<const float*>(here) : nullptr;
 }
 
+PlainRow Operand::plain_row(const Block& block) const {
+  if (dtype() == DType::f32) return {floats_in_place(block), false};
+  if (dtype() != DType::bf16 || rounding_ != nullptr) return {};
+  const std::byte* here = in_place(block);
+  const bool aligned = reinterpret_cast<std::uintptr_t>(here) % sizeof(std::uint16_t) == 0;
+  return {aligned ? here : nullptr, true};
+}
+
 const float* Operand::values(const Block& block, BlockOf<float>& buffer, BlockBytes& raw) const {
   if (const float* here = floats_in_place(block)) return here;
   read(block, buffer.data(), raw);

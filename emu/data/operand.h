@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "emu/data/fused_rows.h"
 #include "emu/data/state.h"
 #include "emu/data/walk.h"
 
@@ -72,6 +73,8 @@ class Operand {
   void write(const Block& block, const float* from, BlockBytes& raw);
   // The block where it is, if it lies there as fp32 in a row; else null.
   const float* floats_in_place(const Block& block) const;
+  // The block where it is, for apply_fused; null where it does not lie in a row or is rounded by chance.
+  PlainRow plain_row(const Block& block) const;
   // The values where they are, if they lie there as fp32 in a row, else converted in `buffer`.
   const float* values(const Block& block, BlockOf<float>& buffer, BlockBytes& raw) const;
   // Where to put the results of a block: its place, if fp32 lies there in a row, else `buffer`. Then
