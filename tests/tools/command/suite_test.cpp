@@ -323,3 +323,39 @@ TEST_CASE("the table goes between its marks, and a stale one is noticed") {
   write_source("no.md", "nothing\n");
   CHECK(run_suite(suite, "--table no.md").code == 2);
 }
+
+namespace {
+
+// A kernel of the library in the test's own copy, where `was` reads `is`; what the suite says of the change.
+Outcome library_slowed(const std::string& kernel, const std::string& machine, const std::string& was,
+                       const std::string& is) {
+  remove_file("s.baseline.json");
+  const std::string suite =
+      fmt::format("[[case]]\nkernel = '{}'\nmachines = ['{}']\nmax_slower_percent = 1\n", kernel, machine);
+  std::string text = text_of(NCEMU_SOURCE_DIR "/kernels/" + kernel);
+  write_source(kernel, text);
+  REQUIRE(run_suite(suite, "--update").code == 0);
+  REQUIRE(text.find(was) != std::string::npos);
+  for (std::size_t at = text.find(was); at != std::string::npos; at = text.find(was, at + is.size()))
+    text.replace(at, was.size(), is);
+  write_source(kernel, text);
+  return run_suite(suite);
+}
+
+}  // namespace
+
+TEST_CASE("a kernel of the library that is slowed fails its suite with the cause") {
+  Outcome o = library_slowed("vector_add.nca", "trn1", "buffers = 3", "buffers = 1");
+  CAPTURE(o.out);
+  CHECK(o.code == 1);
+  CHECK(o.prints("tile x was f32 [128, 2000], 3 buffers, is f32 [128, 2000], 1 buffer"));
+  o = library_slowed("vector_add.nca", "trn1", ".param W = 2000", ".param W = 100");
+  CHECK(o.code == 1);
+  CHECK(o.prints("tile x was f32 [128, 2000], 3 buffers, is f32 [128, 100], 3 buffers"));
+  CHECK(o.prints("average_dma_size was 8000, is 400"));
+  o = library_slowed("rotary_embedding.nca", "trn2", "op = add, engine = vector",
+                     "op = add, engine = gpsimd");
+  CHECK(o.code == 1);
+  CHECK(o.prints("op = add, engine = gpsimd'"));
+  CHECK(o.prints("gpsimd busy"));
+}
