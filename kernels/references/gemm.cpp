@@ -82,35 +82,38 @@ std::vector<float> gemm(std::span<const float> at, std::span<const float> b, std
   return c;
 }
 
-Results gemm_reference(const Call& call) {
-  const Operands o = operands(call);
-  return scaled(call, o, gemm(o.at, o.b, o.k, o.m, o.n));
-}
-
-// Pairs of whole k tiles are one matmul: for each k the row of the first tile, then that of the second. What
-// is left are single tiles. The groups are added in fp32.
-Results double_row_gemm_reference(const Call& call) {
-  const Operands o = operands(call);
-  std::vector<float> c(o.m * o.n);
-  for (std::size_t i = 0; i < o.m; ++i) {
-    for (std::size_t j = 0; j < o.n; ++j) {
+std::vector<float> double_row_gemm(std::span<const float> at, std::span<const float> b, std::size_t k,
+                                   std::size_t m, std::size_t n) {
+  std::vector<float> c(m * n);
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
       float total = 0;
-      for (std::size_t begin = 0; begin < o.k;) {
-        const std::size_t rows = begin + 256 <= o.k ? 2 : 1;
+      for (std::size_t begin = 0; begin < k;) {
+        const std::size_t rows = begin + 256 <= k ? 2 : 1;
         float group = 0;
-        for (std::size_t q = 0; q < std::min<std::size_t>(128, o.k - begin); ++q) {
+        for (std::size_t q = 0; q < std::min<std::size_t>(128, k - begin); ++q) {
           for (std::size_t row = 0; row < rows; ++row) {
             const std::size_t l = begin + row * 128 + q;
-            group = std::fma(o.at[l * o.m + i], o.b[l * o.n + j], group);
+            group = std::fma(at[l * m + i], b[l * n + j], group);
           }
         }
         total = begin == 0 ? group : total + group;
         begin += rows * 128;
       }
-      c[i * o.n + j] = total;
+      c[i * n + j] = total;
     }
   }
-  return scaled(call, o, std::move(c));
+  return c;
+}
+
+Results gemm_reference(const Call& call) {
+  const Operands o = operands(call);
+  return scaled(call, o, gemm(o.at, o.b, o.k, o.m, o.n));
+}
+
+Results double_row_gemm_reference(const Call& call) {
+  const Operands o = operands(call);
+  return scaled(call, o, double_row_gemm(o.at, o.b, o.k, o.m, o.n));
 }
 
 }  // namespace ncemu::references

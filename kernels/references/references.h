@@ -60,6 +60,11 @@ const Reference& find(std::string_view name, const std::string& where);
 std::vector<float> gemm(std::span<const float> at, std::span<const float> b, std::size_t k, std::size_t m,
                         std::size_t n);
 
+// The same where pairs of whole k tiles are one matmul: for each k the row of the first tile, then that of
+// the second. What is left are single tiles.
+std::vector<float> double_row_gemm(std::span<const float> at, std::span<const float> b, std::size_t k,
+                                   std::size_t m, std::size_t n);
+
 // ---- the operations, by file ----------------------------------------------------------------
 
 Results gemm_reference(const Call& call);  // gemm.cpp

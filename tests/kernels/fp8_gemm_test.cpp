@@ -60,32 +60,6 @@ void check_scaled(const std::string& mode, std::int64_t m, std::int64_t k, std::
   CHECK((result.outputs.at("c") == to_bytes(DType::bf16, expected)));
 }
 
-// Pairs of whole k tiles are one matmul: for each k the row of the first tile, then that of the second. What
-// is left are single tiles. The groups are added in fp32.
-std::vector<float> double_row_gemm(const std::vector<float>& at, const std::vector<float>& b, std::size_t k,
-                                   std::size_t m, std::size_t n) {
-  std::vector<float> result(m * n);
-  for (std::size_t i = 0; i < m; ++i) {
-    for (std::size_t j = 0; j < n; ++j) {
-      float total = 0;
-      for (std::size_t begin = 0; begin < k;) {
-        const std::size_t rows = begin + 256 <= k ? 2 : 1;
-        float group = 0;
-        for (std::size_t q = 0; q < std::min<std::size_t>(128, k - begin); ++q) {
-          for (std::size_t row = 0; row < rows; ++row) {
-            const std::size_t at_k = begin + row * 128 + q;
-            group = std::fma(at[at_k * m + i], b[at_k * n + j], group);
-          }
-        }
-        total = begin == 0 ? group : total + group;
-        begin += rows * 128;
-      }
-      result[i * n + j] = total;
-    }
-  }
-  return result;
-}
-
 void check_double_row(DType type, std::int64_t m, std::int64_t k, std::int64_t n,
                       const std::string& scale_mode = "none") {
   CAPTURE(scale_mode);

@@ -5,26 +5,6 @@
 
 namespace ncemu::test {
 
-std::vector<float> gemm(std::span<const float> at, std::span<const float> b, std::size_t k, std::size_t m,
-                        std::size_t n) {
-  constexpr std::size_t group = 128;  // rows of the array
-  std::vector<float> c(m * n);
-  for (std::size_t i = 0; i < m; ++i) {
-    for (std::size_t j = 0; j < n; ++j) {
-      float total = 0;
-      for (std::size_t first = 0; first < k; first += group) {
-        float sum = 0;
-        for (std::size_t l = first; l < std::min(k, first + group); ++l) {
-          sum = std::fma(at[l * m + i], b[l * n + j], sum);
-        }
-        total = first == 0 ? sum : total + sum;
-      }
-      c[i * n + j] = total;
-    }
-  }
-  return c;
-}
-
 std::vector<double> softmax_rows(std::span<const float> x, std::size_t rows, std::size_t columns) {
   std::vector<double> result(rows * columns);
   for (std::size_t r = 0; r < rows; ++r) {
