@@ -40,7 +40,8 @@ class SbufAllocator:
                 return (base_partition, base_addr)
             counts = free or (1,) * len(index)
             if len(counts) != len(index):
-                raise NkiError("err_allocation", f"num_free_tiles {list(counts)} has not one number per block dimension {list(lead)}")
+                raise NkiError("err_allocation", f"num_free_tiles {list(counts)} has not one number per block dimension "
+                               f"{list(lead)}")
             at = 0
             for i, n in zip(index, counts):
                 at = at * n + i % n

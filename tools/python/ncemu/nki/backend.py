@@ -7,7 +7,7 @@ import numpy as np
 import ncemu
 from ncemu.nki import emitter, spill
 from ncemu.nki.errors import NkiError
-from ncemu.nki.types import NUMPY, SIZE, ElementType
+from ncemu.nki.types import NUMPY, ElementType
 
 
 class Run:

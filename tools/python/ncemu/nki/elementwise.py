@@ -5,7 +5,7 @@ comes first; operands may be broadcast along free axes of size 1.
 """
 
 from ncemu.nki import operators, policies
-from ncemu.nki.emit import as_f32, chip, is_exact_integers, note_read, number, stream, written
+from ncemu.nki.emit import as_f32, chip, note_read, number, stream, written
 from ncemu.nki.errors import NkiError
 from ncemu.nki.operands import ONE, box, merged, narrow
 from ncemu.nki.operators import is_number
@@ -70,8 +70,8 @@ def tensor_scalar(tr, dst, data, op0, operand0, reverse0=False, op1=None, operan
     if op1 is not None:
         name1 = operators.alu(op1)
         if (name1 in operators.BITWISE) != integer:
-            raise NkiError("err_unsupported_operator", f"{operators.name_of(op0)} and {operators.name_of(op1)} are not both arithmetic or both "
-                           f"bitwise")
+            raise NkiError("err_unsupported_operator", f"{operators.name_of(op0)} and {operators.name_of(op1)} are not both "
+                           f"arithmetic or both bitwise")
         attributes.append(("op1", name1))
         if name1 not in operators.UNARY:
             if operand1 is None:

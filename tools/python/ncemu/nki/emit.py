@@ -2,10 +2,9 @@
 
 from ncemu.nki import psum
 from ncemu.nki.errors import NkiError
-from ncemu.nki.operands import ONE, box, check_tile, chip, dims_text, narrow, note_read
+from ncemu.nki.operands import ONE, box, chip, dims_text, narrow, note_read
 from ncemu.nki.operators import is_number
 from ncemu.nki.tensor import Tensor, new_tile
-from ncemu.nki.types import INTEGERS
 
 
 def number(value):

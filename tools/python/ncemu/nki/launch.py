@@ -10,7 +10,7 @@ import inspect
 import numpy as np
 
 from ncemu.nki import backend, session, target as targets, trace as tracing
-from ncemu.nki.errors import NkiError, UnsupportedError
+from ncemu.nki.errors import NkiError
 from ncemu.nki.memory import Blocks
 from ncemu.nki.tensor import Tensor, whole_view
 from ncemu.nki.types import isa_type, public_type
@@ -33,7 +33,7 @@ def from_torch(value):
     value = value.detach().cpu()
     if str(value.dtype) == "torch.bfloat16":
         import ncemu
-        return value.contiguous().view(value.dtype.__class__ and _torch().int16).numpy().view(np.uint16).view(ncemu.bfloat16)
+        return value.contiguous().view(_torch().int16).numpy().view(ncemu.bfloat16)
     return value.numpy()
 
 

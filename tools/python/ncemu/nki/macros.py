@@ -10,6 +10,7 @@ import math
 from ncemu.nki import elementwise, matmul, operators, trace as tracing, transfers
 from ncemu.nki.adapter import produce
 from ncemu.nki.elementwise import in_sbuf
+from ncemu.nki.emit import is_exact_integers
 from ncemu.nki.errors import NkiError, UnsupportedError
 from ncemu.nki.index import broadcast_shapes
 from ncemu.nki.operators import is_number
@@ -154,7 +155,7 @@ def binary(tr, dst, x, y, name, mask=None):
 
     def is_scalar(t):
         return not isinstance(t, Tensor) or (t.size == t.dims[0][1] and dst.size != dst.dims[0][1])
-    exact = operators.alu(name) in ("add", "subtract", "mult") and elementwise.is_exact_integers(
+    exact = operators.alu(name) in ("add", "subtract", "mult") and is_exact_integers(
         *[t for t in (x, y, dst) if isinstance(t, Tensor)]) and not (isinstance(x, float) or isinstance(y, float))
     if exact:
         x, y = [_integer_tile(tr, t, dst) if not isinstance(t, Tensor) else t for t in (x, y)]

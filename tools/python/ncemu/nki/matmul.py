@@ -4,9 +4,8 @@ from ncemu.nki import psum
 from ncemu.nki.elementwise import BROADCAST, in_sbuf, memset, tensor_copy, tensor_tensor
 from ncemu.nki.emit import stream
 from ncemu.nki.errors import NkiError, UnsupportedError
-from ncemu.nki.operands import box, check_tile, chip, dims_text, narrow
-from ncemu.nki.tensor import Tensor, new_tile
-from ncemu.nki.types import SIZE
+from ncemu.nki.operands import box, check_tile, chip, narrow
+from ncemu.nki.tensor import new_tile
 
 MOVING, STATIONARY = 512, 128  # largest free sizes (datasheet 6.1)
 ADD = "add"                    # of `accumulate`: what += means

@@ -9,8 +9,8 @@ from ncemu.nki import elementwise, trace as tracing
 from ncemu.nki.errors import NkiError
 from ncemu.nki.operators import is_number
 from ncemu.nki.subscript import subscript
-from ncemu.nki.tensor import Tensor, new_tile, whole_view
-from ncemu.nki.types import isa_type, public_type
+from ncemu.nki.tensor import new_tile, whole_view
+from ncemu.nki.types import isa_type
 
 
 class Buffer:
@@ -187,8 +187,6 @@ def tiles(tr, shape, isa, space, name, allocator, address, site):
         if type(n) is ParDim:
             at = k
             break
-    if allocator is not None:
-        tr.directly_allocated = True
     if at == 0:
         return placed(tr, shape, isa, space, name, allocator, address, (), (), site)
     lead, tile = tuple([int(n) for n in shape[:at]]), tuple([int(n) for n in shape[at:]])

@@ -21,7 +21,6 @@ def random_seed(seed, **_):
             tile = new_tile((1, 1), "u32", "sbuf", "seed", tr)
             elementwise.tensor_copy(tr, tile, seed)
     tr.record("set_rng_seed", None, [(None, chip(tile))], [], [tile.storage])
-    tr.random_seeded = True
 
 
 def rand(shape, dtype=None, **_):

@@ -1,7 +1,6 @@
 """Loops: every iteration runs; the loop variable is an integer that knows its loop."""
 
 from ncemu.nki import trace as tracing
-from ncemu.nki.errors import NkiError
 
 
 class Loop:

@@ -148,7 +148,8 @@ def _grid(t, key):
             raise NkiError("err_unsupported_mixing_basic_advanced_tensor_indexing",
                            f"'{t.storage.name}': mixing basic and advanced indexing is not supported")
         elif _is_register(k):
-            raise NkiError("err_unsupported_index", f"'{t.storage.name}': a register goes with slices and nl.ds, not with index objects")
+            raise NkiError("err_unsupported_index",
+                           f"'{t.storage.name}': a register goes with slices and nl.ds, not with index objects")
     return shape
 
 

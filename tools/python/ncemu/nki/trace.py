@@ -69,10 +69,8 @@ class Trace:
         self.warnings = []
         self.names = {}
         self.macro = None
-        self.directly_allocated = False
         self.accumulators = {}
         self.barriers = []
-        self.random_seeded = False
         self.run_time_loops = []      # open ones: (key, position of the record)
         self.loop_count = 0
         self.left_early = None        # place of a run-time loop that was left by break

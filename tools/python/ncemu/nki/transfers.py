@@ -1,6 +1,5 @@
 """DMA: copies between HBM and SBUF, rows chosen by a tile of indices, transposes, sums of several sources."""
 
-from ncemu.nki.emit import copy_where
 from ncemu.nki.errors import NkiError
 from ncemu.nki.operands import ONE, box, check_tile, chip, narrow, note_read
 from ncemu.nki.tensor import Tensor, new_tile

@@ -1,7 +1,6 @@
 """neuronxcc.nki.compiler: direct allocation, and decorators that steer the vendor's compiler and mean nothing here."""
 
 from ncemu.nki.allocators import PsumAllocator, SbufAllocator
-from ncemu.nki.memory import PSUM as _psum, SBUF as _sbuf
 
 sbuf, psum = SbufAllocator(), PsumAllocator()
 

@@ -190,7 +190,8 @@ def affine_select(dst, pattern, channel_multiplier, on_true_tile, on_false_value
     comparison = COMPARISONS.get(name_of(cmp_op))
     if comparison is None:
         raise NkiError("err_unsupported_operator", f"affine_select compares, '{name_of(cmp_op)}' does not")
-    gpsimd.affine_select(_enter(dst, on_true_tile), dst, elementwise.in_sbuf(_trace.current(), on_true_tile), pattern, offset, channel_multiplier, comparison,
+    tr = _enter(dst, on_true_tile)
+    gpsimd.affine_select(tr, dst, elementwise.in_sbuf(tr, on_true_tile), pattern, offset, channel_multiplier, comparison,
                          on_false_value)
 
 

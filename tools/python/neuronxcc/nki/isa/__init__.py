@@ -8,7 +8,7 @@ from ncemu.nki.errors import NkiError, UnsupportedError
 from ncemu.nki.index import Index, broadcast_shapes
 from ncemu.nki.operators import alu, is_number
 from ncemu.nki.tensor import Tensor, new_tile
-from ncemu.nki.types import INTEGERS, isa_type, promote
+from ncemu.nki.types import isa_type, promote
 
 
 tensor_engine, vector_engine, scalar_engine = engine.tensor, engine.vector, engine.scalar

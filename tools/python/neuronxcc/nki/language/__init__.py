@@ -3,7 +3,7 @@
 import numpy as np
 
 import ncemu
-from ncemu.nki import adapter, elementwise, gpsimd, matmul, random as _random, trace as _trace, transfers
+from ncemu.nki import adapter, elementwise, gpsimd, matmul, trace as _trace, transfers
 from ncemu.nki.errors import NkiError, UnsupportedError
 from ncemu.nki.index import arange, ds, mgrid  # noqa: F401
 from ncemu.nki.macros import *  # noqa: F401,F403
