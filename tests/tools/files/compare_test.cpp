@@ -74,8 +74,8 @@ TEST_CASE("integers compare exactly beyond what a float holds") {
   const std::int32_t got = 16777217;
   std::vector<std::byte> bytes(4);
   std::memcpy(bytes.data(), &got, 4);
-  CHECK(compare(DType::i32, bytes, std::vector<double>{16777217}, {}).equal());
-  CHECK(!compare(DType::i32, bytes, std::vector<double>{16777216}, {}).equal());
+  CHECK(compare(DType::i32, bytes, std::vector<double>{16777217}, Tolerance{}).equal());
+  CHECK(!compare(DType::i32, bytes, std::vector<double>{16777216}, Tolerance{}).equal());
 }
 
 TEST_CASE("an index is written slowest dimension first") {
