@@ -5,6 +5,7 @@
 #include "isa/container.h"
 #include "isa/text.h"
 #include "tools/command/kernel.h"
+#include "tools/command/output_files.h"
 #include "tools/command/verbs.h"
 #include "tools/files/file.h"
 
@@ -42,8 +43,9 @@ int assemble(const Arguments& arguments) {
   if (output.empty() && !options.on("list") && !source.explain_sync) {
     throw Fault(FaultKind::input, "ncemu asm", "nothing to do: give -o FILE.ncb, --list or --explain-sync");
   }
-  if (!output.empty() && same_file(output, source.path))
-    throw Fault(FaultKind::input, output, "the container would replace its source");
+  OutputFiles files;
+  files.keep("its source", source.path);
+  files.add("-o", output);
   const Kernel kernel = load_kernel(source);
   if (options.on("list")) std::fputs(listing(kernel.program).c_str(), stdout);
   if (source.explain_sync) std::fputs(explain_sync(kernel).c_str(), stdout);

@@ -6,6 +6,7 @@
 #include "isa/fault.h"
 #include "isa/place.h"
 #include "tools/command/execution.h"
+#include "tools/command/output_files.h"
 #include "tools/command/report.h"
 #include "tools/command/run_options.h"
 #include "tools/command/verbs.h"
@@ -92,8 +93,11 @@ int check(const Arguments& arguments) {
   source.explain_sync = options.on("explain-sync");
   source.progress = time_limit(source.path, request);
   const std::string to = options.text("json");
-  const std::string sarif_file = options.text("sarif");
-  for (const std::string& path : {to, sarif_file}) check_report_file(path, source);
+  const std::string sarif = options.text("sarif");
+  OutputFiles files;
+  files.keep("the kernel", source.path);
+  files.add("--json", to);
+  files.add("--sarif", sarif);
   const Kernel kernel = load_kernel(source);
   // Where JSON goes to standard output nothing else does.
   std::FILE* const out = to == "-" ? stderr : stdout;
@@ -101,17 +105,13 @@ int check(const Arguments& arguments) {
 
   const RunReport report = execute(kernel, request, out);
   const ReportHead head = {.command_line = command_line("check", arguments), .kernel = source.path};
-  if (to == "-") {
-    std::fputs(json(head, kernel, report).c_str(), stdout);
-  } else {
-    std::fputs(text(kernel, report).c_str(), stdout);
-    if (!to.empty()) write_file(to, json(head, kernel, report));
-  }
-  write_sarif(sarif_file, report.checks);
-  std::fflush(stdout);
+  if (to != "-") files.write("-", text(kernel, report));
+  if (!to.empty()) files.write(to, json(head, kernel, report));
+  if (!sarif.empty()) files.write(sarif, sarif_here(report.checks));
   std::fputs(findings_text(report.checks).c_str(), stderr);
   if (report.partial() && !stopped_for_data(report))
     fmt::print(stderr, "{}: {}\n", source.path, report.message);
+  files.finish();
   return failed(report) ? 1 : 0;
 }
 

@@ -4,7 +4,9 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <system_error>
@@ -95,7 +97,7 @@ int main(int count, char** words) {
     // What was printed may still fail to arrive (a full disk); a pipe closed by its reader is the reader's
     // wish.
     if ((std::fflush(stdout) != 0 || std::ferror(stdout) != 0) && code == 0)
-      throw Fault(FaultKind::input, "standard output", "cannot write");
+      throw Fault(FaultKind::input, "standard output", "cannot write: {}", std::strerror(errno));
     return code;
   } catch (const Fault& fault) {
     std::fflush(stdout);

@@ -22,7 +22,7 @@ Outputs::Outputs(const Program& program, const std::vector<std::string>& saves,
                  const std::vector<std::string>& expectations, const Tolerance& tolerance, bool bits)
     : program_(program) {
   for (const std::string& text : saves) add_save(text);
-  for (const Save& s : saves_) check_directory(s.path);
+  for (const Save& s : saves_) check_writable(s.path);
   for (const std::string& text : expectations) add_expectation(text, tolerance, bits);
 }
 
@@ -56,7 +56,7 @@ void Outputs::add_save(const std::string& text) {
     throw Fault(FaultKind::input, "--out", "'{}' ends in neither .npy, .npy:float32 nor .safetensors", path);
   }
   const auto clash = std::find_if(saves_.begin(), saves_.end(), [&](const Save& other) {
-    return other.path == save.path && !(save.safetensors && other.tensor != save.tensor);
+    return same_file(other.path, save.path) && !(save.safetensors && other.tensor != save.tensor);
   });
   if (clash != saves_.end()) throw Fault(FaultKind::input, "--out", "'{}' is written twice", save.path);
   saves_.push_back(save);

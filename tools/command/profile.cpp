@@ -11,7 +11,6 @@
 #include "tools/command/run_options.h"
 #include "tools/command/run_request.h"
 #include "tools/command/verbs.h"
-#include "tools/files/file.h"
 #include "tools/trace/perfetto.h"
 
 namespace ncemu::command {
@@ -79,9 +78,12 @@ int profile(const Arguments& arguments) {
   const std::size_t windows = window_count(options);
   const std::string json = options.text("json");
   const std::string html = options.text("html");
-  const std::string sarif_file = options.text("sarif");
+  const std::string sarif = options.text("sarif");
   const std::string perfetto = options.text("perfetto");
-  for (const std::string& path : {json, html, perfetto, sarif_file}) check_report_path(path, source, request);
+  OutputFiles files = report_files(source, request);
+  for (const auto& [option, path] :
+       {std::pair("--json", &json), {"--html", &html}, {"--perfetto", &perfetto}, {"--sarif", &sarif}})
+    files.add(option, *path);
   source.progress = time_limit(source.path, request);
   const Kernel kernel = load_kernel(source);
 
@@ -92,17 +94,15 @@ int profile(const Arguments& arguments) {
   const Profile model(recorder.take(), run.summary, kernel.program, kernel.machine, text.blocks, windows);
   const ProfileReport report = make_report(
       {.command_line = command_line("profile", arguments), .kernel = source.path}, kernel, run, model, text);
-  if (json == "-") {
-    std::fputs(profile_json(report).c_str(), stdout);
-  } else {
-    std::fputs(profile_text(report, wants_colour()).c_str(), stdout);
-    if (!json.empty()) write_file(json, profile_json(report));
-  }
-  if (!perfetto.empty()) write_file(perfetto, perfetto_trace(source.path, model));
-  if (!html.empty()) write_file(html, profile_html(report));
-  write_sarif(sarif_file, run.checks);
-  std::fflush(stdout);
-  return report_outcome(source, run, json == "-");
+  if (json != "-") files.write("-", profile_text(report, wants_colour()));
+  const std::string as_json = json.empty() && html.empty() ? std::string() : profile_json(report);
+  files.write(json, as_json);
+  if (!perfetto.empty()) files.write(perfetto, perfetto_trace(source.path, model));
+  if (!html.empty()) files.write(html, profile_html(report, as_json));
+  if (!sarif.empty()) files.write(sarif, sarif_here(run.checks));
+  const int code = report_outcome(source, run, json == "-");
+  files.finish();
+  return code;
 }
 
 }  // namespace ncemu::command

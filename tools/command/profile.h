@@ -35,6 +35,7 @@ std::string profile_text(const ProfileReport& report, bool colour);
 std::string profile_json(const ProfileReport& report);
 // The page of tools/report with this run in it.
 std::string profile_html(const ProfileReport& report);
+std::string profile_html(const ProfileReport& report, const std::string& json);  // its profile_json()
 // The JSON Schema that profile_json() follows.
 std::string profile_schema();
 

@@ -7,7 +7,7 @@
 
 namespace ncemu::command {
 
-std::string profile_html(const ProfileReport& report) {
+std::string profile_html(const ProfileReport& report, const std::string& json) {
   std::vector<std::string> sources;
   for (const std::string& file : report.profile.program->files) {
     std::string& text = sources.emplace_back();
@@ -17,7 +17,9 @@ std::string profile_html(const ProfileReport& report) {
       continue;  // a container may have come without its sources
     }
   }
-  return html_page(profile_json(report), trace_data(report.profile, sources));
+  return html_page(json, trace_data(report.profile, sources));
 }
+
+std::string profile_html(const ProfileReport& report) { return profile_html(report, profile_json(report)); }
 
 }  // namespace ncemu::command

@@ -57,8 +57,10 @@ int run(const Arguments& arguments) {
   source.explain_sync = options.on("explain-sync");
   const RunRequest request = run_request(options, "run");
   const std::string json = options.text("json");
-  const std::string sarif_file = options.text("sarif");
-  for (const std::string& path : {json, sarif_file}) check_report_path(path, source, request);
+  const std::string sarif = options.text("sarif");
+  OutputFiles files = report_files(source, request);
+  files.add("--json", json);
+  files.add("--sarif", sarif);
   source.progress = time_limit(source.path, request);
   const Kernel kernel = load_kernel(source);
 
@@ -77,15 +79,12 @@ int run(const Arguments& arguments) {
   const RunReport report = execute(kernel, request, text);
 
   const ReportHead head = {.command_line = command_line("run", arguments), .kernel = source.path};
-  if (json == "-") {
-    std::fputs(report_json(head, kernel, report).c_str(), stdout);
-  } else {
-    std::fputs(report_text(head, kernel, report).c_str(), stdout);
-    if (!json.empty()) write_file(json, report_json(head, kernel, report));
-  }
-  write_sarif(sarif_file, report.checks);
-  std::fflush(stdout);
-  return report_outcome(source, report, json == "-");
+  if (json != "-") files.write("-", report_text(head, kernel, report));
+  if (!json.empty()) files.write(json, report_json(head, kernel, report));
+  if (!sarif.empty()) files.write(sarif, sarif_here(report.checks));
+  const int code = report_outcome(source, report, json == "-");
+  files.finish();
+  return code;
 }
 
 }  // namespace ncemu::command

@@ -5,7 +5,6 @@
 
 #include "isa/fault.h"
 #include "tools/command/sarif.h"
-#include "tools/files/file.h"
 
 namespace ncemu::command {
 
@@ -33,15 +32,8 @@ std::function<void()> time_limit(const std::string& kernel, const RunRequest& re
   };
 }
 
-void check_report_file(const std::string& path, const KernelSource& source) {
-  if (path.empty() || path == "-") return;
-  check_directory(path);
-  if (same_file(path, source.path))
-    throw Fault(FaultKind::input, path, "the report would replace the kernel");
-}
-
-void write_sarif(const std::string& path, const CheckReport& checks) {
-  if (!path.empty()) write_file(path, sarif(checks, std::filesystem::current_path().string()));
+std::string sarif_here(const CheckReport& checks) {
+  return sarif(checks, std::filesystem::current_path().string());
 }
 
 }  // namespace ncemu::command

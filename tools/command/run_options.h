@@ -1,6 +1,6 @@
 #pragma once
 
-// Options that several verbs share beside those of the kernel: limits, checks, files of reports.
+// Options that several verbs share beside those of the kernel: limits, checks, findings.
 
 #include <functional>
 #include <string>
@@ -17,8 +17,7 @@ void read_checks(const Options& options, RunRequest& request);
 // Ends an assembly, by a Fault(program), when --max-time is over; empty without a limit.
 std::function<void()> time_limit(const std::string& kernel, const RunRequest& request);
 
-// A report must not replace the kernel, and its directory must exist; "" and "-" are fine.
-void check_report_file(const std::string& path, const KernelSource& source);
-void write_sarif(const std::string& path, const CheckReport& checks);  // nothing for ""
+// The findings as SARIF, with paths as seen from where the command runs.
+std::string sarif_here(const CheckReport& checks);
 
 }  // namespace ncemu::command

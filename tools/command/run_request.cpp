@@ -7,7 +7,6 @@
 
 #include "isa/fault.h"
 #include "tools/command/run_options.h"
-#include "tools/files/file.h"
 
 namespace ncemu::command {
 namespace {
@@ -82,15 +81,20 @@ RunRequest run_request(const Options& options, std::string_view verb) {
   return request;
 }
 
-void check_report_path(const std::string& path, const KernelSource& source, const RunRequest& request) {
-  if (path.empty() || path == "-") return;
-  check_report_file(path, source);
+OutputFiles report_files(const KernelSource& source, const RunRequest& request) {
+  OutputFiles files;
+  files.keep("the kernel", source.path);
   for (const auto* list : {&request.in, &request.out, &request.expect}) {
     for (const std::string& text : *list) {
-      if (same_file(path, text.substr(text.find('=') + 1)))  // all of it where there is no '='
-        throw Fault(FaultKind::input, path, "the report would replace the file of '{}'", text);
+      std::string path = text.substr(text.find('=') + 1);  // all of it where there is no '='
+      // "y.npy:float32", "all.safetensors:ENTRY"
+      for (const std::string_view end : {".npy:", ".safetensors:"}) {
+        if (const std::size_t at = path.find(end); at != std::string::npos) path.resize(at + end.size() - 1);
+      }
+      files.keep(fmt::format("the file of '{}'", text), path);
     }
   }
+  return files;
 }
 
 int report_outcome(const KernelSource& source, const RunReport& report, bool json_on_output) {

@@ -7,6 +7,7 @@
 #include "tools/command/execution.h"
 #include "tools/command/kernel.h"
 #include "tools/command/options.h"
+#include "tools/command/output_files.h"
 
 namespace ncemu::command {
 
@@ -14,8 +15,8 @@ namespace ncemu::command {
 void declare_run_options(Options& options);
 RunRequest run_request(const Options& options, std::string_view verb);
 
-// A report must not replace the kernel or a tensor's file. `path`: empty or "-" is no file.
-void check_report_path(const std::string& path, const KernelSource& source, const RunRequest& request);
+// For the reports of a run, which must not replace the kernel or a tensor's file.
+OutputFiles report_files(const KernelSource& source, const RunRequest& request);
 
 // Findings, warnings and failures of a run to standard error; the exit code.
 int report_outcome(const KernelSource& source, const RunReport& report, bool json_on_output);

@@ -7,10 +7,10 @@
 #include "emu/observe/metrics.h"
 #include "isa/diagnostics.h"
 #include "isa/fault.h"
+#include "tools/command/output_files.h"
 #include "tools/command/ranks.h"
 #include "tools/command/sweep.h"
 #include "tools/command/verbs.h"
-#include "tools/files/file.h"
 
 namespace ncemu::command {
 namespace {
@@ -166,6 +166,7 @@ void work_for(const Grid& grid, Ranks& ranks) {
 struct Outputs {
   std::string points, csv, json, svg, plot;
   std::vector<std::string> metrics;
+  OutputFiles files;
 };
 
 Outputs outputs_of(const Options& options, const SweepRequest& request) {
@@ -178,37 +179,34 @@ Outputs outputs_of(const Options& options, const SweepRequest& request) {
   o.metrics = options.list("metric");
   check_metric(o.plot, "--plot");
   for (const std::string& metric : o.metrics) check_metric(metric, "--metric");
-  for (const std::string& path : {o.points, o.csv, o.json, o.svg}) {
-    if (path.empty() || path == "-") continue;
-    check_directory(path);
-    if (same_file(path, request.kernel))
-      throw Fault(FaultKind::input, path, "the output would replace the kernel");
-  }
+  o.files.keep("the kernel", request.kernel);
+  o.files.add("--points", o.points);
+  o.files.add("--csv", o.csv);
+  o.files.add("--json", o.json);
+  o.files.add("--svg", o.svg);
   return o;
 }
 
-int report(const Grid& grid, const Outputs& outputs, const PointsFile& file, const Refused& refused) {
+int report(const Grid& grid, Outputs& outputs, const PointsFile& file, const Refused& refused) {
   SweepResults results{&grid, {}, outputs.metrics};
-  std::size_t ran = 0, failed = 0;
+  std::size_t without_time = 0;
   for (std::size_t p = 0; p < grid.size(); ++p) {
     const SweepJson* kept = file.find(p);
     results.points.push_back(kept != nullptr ? *kept : refused.at(p));
-    ran += results.points.back().contains("us") ? 1 : 0;
-    failed += results.points.back().contains("failed") ? 1 : 0;
+    without_time += results.points.back().contains("us") ? 0 : 1;
   }
-  if (!outputs.csv.empty()) write_file(outputs.csv, sweep_csv(results));
-  if (!outputs.svg.empty()) write_file(outputs.svg, sweep_svg(results, outputs.plot));
-  if (outputs.json == "-")
-    std::fputs(sweep_json(results).c_str(), stdout);
-  else if (!outputs.json.empty())
-    write_file(outputs.json, sweep_json(results));
-  if (outputs.json != "-") std::fputs(sweep_text(results).c_str(), stdout);
-  return failed > 0 || ran == 0 ? 1 : 0;
+  if (!outputs.csv.empty()) outputs.files.write(outputs.csv, sweep_csv(results));
+  if (!outputs.svg.empty()) outputs.files.write(outputs.svg, sweep_svg(results, outputs.plot));
+  if (!outputs.json.empty()) outputs.files.write(outputs.json, sweep_json(results));
+  if (outputs.json != "-") outputs.files.write("-", sweep_text(results));
+  if (without_time > 0) fmt::print(stderr, "{} of {} points failed\n", without_time, grid.size());
+  outputs.files.finish();
+  return without_time == grid.size() ? 1 : 0;
 }
 
 int run_sweep(const Options& options, Ranks* ranks) {
   const SweepRequest request = request_of(options);
-  const Outputs outputs = outputs_of(options, request);
+  Outputs outputs = outputs_of(options, request);
   const Grid grid(request);
   const std::size_t jobs = options.count("jobs").value_or(default_jobs());
   if (jobs == 0) throw Fault(FaultKind::input, "--jobs", "takes at least 1");

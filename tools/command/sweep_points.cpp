@@ -31,7 +31,7 @@ constexpr std::string_view anew = "remove it, or name another with --points, to 
 }  // namespace
 
 PointsFile::PointsFile(std::string path, const Grid& grid) : path_(std::move(path)) {
-  check_directory(path_);
+  check_writable(path_);
   file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0) throw Fault(FaultKind::input, path_, "cannot write: {}", std::strerror(errno));
   if (flock(file_, LOCK_EX | LOCK_NB) != 0) {

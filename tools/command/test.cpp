@@ -7,6 +7,7 @@
 
 #include "isa/fault.h"
 #include "tools/command/junit.h"
+#include "tools/command/output_files.h"
 #include "tools/command/suite_table.h"
 #include "tools/command/verbs.h"
 #include "tools/command/version.h"
@@ -183,16 +184,17 @@ int test_suite(const Arguments& arguments) {
     throw Fault(FaultKind::input, "--table", "needs the whole suite: leave out --filter");
   const std::size_t jobs = options.count("jobs").value_or(default_jobs());
   if (jobs == 0) throw Fault(FaultKind::input, "--jobs", "takes at least 1");
-  for (const char* option : {"json", "junit", "table"}) {
-    const std::string path = options.text(option);
-    if (path.empty() || path == "-") continue;
-    check_directory(path);
-    if (same_file(path, suite.path) || same_file(path, suite.baseline))
-      throw Fault(FaultKind::input, path, "--{} would replace a file of the suite", option);
-  }
+  OutputFiles files;
+  files.keep("the suite", suite.path);
+  files.keep("the suite's baseline", suite.baseline);
+  const std::string json = options.text("json"), junit_file = options.text("junit");
+  files.add("--json", json);
+  files.add("--junit", junit_file);
+  files.add("--table", options.text("table"));
+  if (options.on("update")) check_writable(suite.baseline);
   Baseline baseline = Baseline::read(suite.baseline);
   const bool updating = options.on("update");
-  std::FILE* const out = options.text("json") == "-" ? stderr : stdout;
+  std::FILE* const out = json == "-" ? stderr : stdout;
 
   const auto began = std::chrono::steady_clock::now();
   std::vector<CaseResult> results(cases.size());
@@ -211,17 +213,14 @@ int test_suite(const Arguments& arguments) {
   const auto failed =
       std::count_if(results.begin(), results.end(), [](const auto& r) { return !r.passed(); });
   fmt::print(out, "{} cases, {} failed, {:.1f} s of host time\n", results.size(), failed, seconds.count());
-  if (options.has("junit")) write_file(options.text("junit"), junit(suite, cases, results));
-  if (options.text("json") == "-")
-    std::fputs(json_text(suite, results).c_str(), stdout);
-  else if (options.has("json"))
-    write_file(options.text("json"), json_text(suite, results));
-  std::fflush(stdout);
+  if (!junit_file.empty()) files.write(junit_file, junit(suite, cases, results));
+  if (!json.empty()) files.write(json, json_text(suite, results));
   for (const CaseResult& r : results) {
     for (const CaseFailure& f : r.failures) {
       if (f.kind == "bug") throw Fault(FaultKind::internal, r.id, "{}", f.message);
     }
   }
+  files.finish();
   return failed > 0 || !table_right ? 1 : 0;
 }
 

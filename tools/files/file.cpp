@@ -1,5 +1,6 @@
 #include "tools/files/file.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +22,40 @@ using File = std::unique_ptr<std::FILE, Close>;
 
 [[noreturn]] void fail(const std::string& path, std::string_view what) {
   throw Fault(FaultKind::input, path, "{}: {}", what, std::strerror(errno));
+}
+
+// Where a path leads. A relative path becomes absolute also if nothing is there, and a link is followed also
+// if it leads to nothing yet.
+std::filesystem::path followed(const std::filesystem::path& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::path at = fs::absolute(path, error);
+  constexpr int most_links = 40;
+  for (int i = 0; i < most_links && fs::is_symlink(at, error); ++i) {
+    const fs::path next = fs::read_symlink(at, error);
+    at = next.is_absolute() ? next : at.parent_path() / next;
+  }
+  const fs::path canonical = fs::weakly_canonical(at, error);
+  return error ? at.lexically_normal() : canonical;
+}
+
+// Where the bytes of a file go until all are there.
+struct Target {
+  std::string path;       // links followed
+  bool in_place = false;  // a device or pipe, which a file must not replace
+  std::string temporary() const { return in_place ? path : fmt::format("{}.{}.tmp", path, getpid()); }
+};
+
+Target target_of(const std::string& path) {
+  struct stat status = {};
+  const bool exists = stat(path.c_str(), &status) == 0;
+  // /dev/stdout and /proc/self/fd/1 may lead to regular files: whoever opened those wants them written.
+  const bool opened =
+      path.starts_with("/dev/std") || path.starts_with("/dev/fd/") || path.starts_with("/proc/");
+  const bool special = exists && (opened || !S_ISREG(status.st_mode));
+  std::error_code error;
+  if (special || !std::filesystem::is_symlink(path, error)) return {path, special};
+  return {followed(path).string(), false};
 }
 
 }  // namespace
@@ -53,35 +88,55 @@ std::vector<std::byte> read_file(const std::string& path) {
 }
 
 void write_file(const std::string& path, std::initializer_list<std::span<const std::byte>> pieces) {
-  // A device or pipe (/dev/null, /dev/stdout) must not be replaced by a file.
-  struct stat status = {};
-  const bool special = stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
-  const std::string temporary = special ? path : fmt::format("{}.{}.tmp", path, getpid());
+  const Target target = target_of(path);
+  const std::string temporary = target.temporary();
   File file(std::fopen(temporary.c_str(), "wb"));
   if (!file) fail(path, "cannot write");
   bool written = true;
   for (const auto& piece : pieces)
     written = written && std::fwrite(piece.data(), 1, piece.size(), file.get()) == piece.size();
-  const bool closed = std::fclose(file.release()) == 0;
-  if (written && closed && (special || std::rename(temporary.c_str(), path.c_str()) == 0)) return;
-  const int reason = errno;
-  if (!special) unlink(temporary.c_str());
+  int reason = written ? 0 : errno;
+  if (std::fclose(file.release()) != 0 && reason == 0) reason = errno;
+  if (reason == 0 && !target.in_place && std::rename(temporary.c_str(), target.path.c_str()) != 0)
+    reason = errno;
+  if (reason == 0) return;
+  if (!target.in_place) unlink(temporary.c_str());
   errno = reason;
   fail(path, "cannot write");
 }
 
-bool same_file(const std::string& a, const std::string& b) {
-  std::error_code error;
-  const auto first = std::filesystem::weakly_canonical(a, error);
-  const auto second = std::filesystem::weakly_canonical(b, error);
-  return error ? a == b : first == second;
+void write_output(std::string_view text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (!written || std::fflush(stdout) != 0) fail("standard output", "cannot write");
 }
 
-void check_directory(const std::string& path) {
+bool same_file(const std::string& a, const std::string& b) { return followed(a) == followed(b); }
+
+void check_writable(const std::string& path) {
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   if (!parent.empty() && !std::filesystem::is_directory(parent)) {
     throw Fault(FaultKind::input, path, "cannot write: there is no directory '{}'", parent.string());
   }
+  struct stat status = {};
+  if (stat(path.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) errno = EISDIR;
+    if (S_ISDIR(status.st_mode) || access(path.c_str(), W_OK) != 0) fail(path, "cannot write");
+    if (S_ISCHR(status.st_mode)) {  // /dev/full says so even of nothing
+      const int file = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+      const bool takes = file >= 0 && write(file, "", 0) == 0;
+      const int reason = errno;
+      if (file >= 0) close(file);
+      errno = reason;
+      if (!takes) fail(path, "cannot write");
+    }
+  }
+  const Target target = target_of(path);
+  if (target.in_place) return;
+  // Only making a file tells whether one can be made.
+  const int file = open(target.temporary().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (file < 0) fail(path, "cannot write");
+  close(file);
+  unlink(target.temporary().c_str());
 }
 
 void write_file(const std::string& path, std::span<const std::byte> bytes) { write_file(path, {bytes}); }

@@ -14,16 +14,20 @@ namespace ncemu {
 // Throws Fault(input, path, ...) with the system's reason.
 std::vector<std::byte> read_file(const std::string& path);
 
-// Writes a temporary name in the same directory, then renames it. Throws Fault(input, path, ...).
+// Writes a temporary name in the same directory, then renames it; follows links, and writes into what is no
+// regular file (a device, a pipe, /dev/stdout). Throws Fault(input, path, ...).
 void write_file(const std::string& path, std::initializer_list<std::span<const std::byte>> pieces);
 void write_file(const std::string& path, std::span<const std::byte> bytes);
 void write_file(const std::string& path, std::string_view text);
 
+// To standard output, at once. Throws Fault(input, "standard output", ...).
+void write_output(std::string_view text);
+
 // Two spellings of one path, links followed; the files need not exist.
 bool same_file(const std::string& a, const std::string& b);
 
-// Throws Fault(input, path, ...) if the file cannot be made for want of a directory: found before a long run
-// and not after it.
-void check_directory(const std::string& path);
+// Throws Fault(input, path, ...) if write_file() could not write there now: no directory, no permission, a
+// device that is full. Found before a long run and not after it; what is there stays as it is.
+void check_writable(const std::string& path);
 
 }  // namespace ncemu

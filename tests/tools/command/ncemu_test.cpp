@@ -473,7 +473,7 @@ TEST_CASE("the report replaces neither the kernel nor a tensor's file, however t
   const std::string before = text_of(directory() + "/keep.nca");
   const Outcome kernel = ncemu_run("run keep.nca --json=./keep.nca");
   CHECK(kernel.code == 2);
-  CHECK(kernel.says("the report would replace the kernel"));
+  CHECK(kernel.says("--json would replace the kernel"));
   CHECK(ncemu_run("asm keep.nca -o ./keep.nca").code == 2);
   CHECK(text_of(directory() + "/keep.nca") == before);
   CHECK(ncemu_run("run keep.nca --out y=keep.npy --json=keep.npy")
