@@ -23,45 +23,93 @@ Json parse(std::string_view text, const std::string& file) {
   Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded())
     throw Fault(FaultKind::input, file, "is no JSON; write it with 'ncemu profile --json'");
-  const std::string found = json.is_object() ? json.value("schema", std::string()) : std::string();
+  const Json found = json.is_object() && json.contains("schema") ? json["schema"] : Json();
   if (found != schema) {
     throw Fault(FaultKind::input, file,
-                "has the schema '{}', expected '{}': write it with 'ncemu profile --json'", found, schema);
+                "has the schema {}, expected \"{}\": write it with 'ncemu profile --json'",
+                found.dump(-1, ' ', false, Json::error_handler_t::replace), schema);
   }
   return json;
 }
 
-// A line as both profiles may know it.
-struct Line {
-  std::string file, text;
-  std::int64_t number = 0;
-};
-
 std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-using LineKey = std::pair<std::string, std::int64_t>;  // file, line
-
-// The text of each line, from the source view.
-std::map<LineKey, std::string> texts(const Json& profile) {
-  std::map<LineKey, std::string> all;
-  for (const Json& region : profile.at("source")) {
-    if (region.at("kind") != "line" || region.at("file").is_null()) continue;
-    all[{region.at("file").get<std::string>(), region.at("first_line").get<std::int64_t>()}] =
-        region.at("text").get<std::string>();
-  }
-  return all;
-}
+using LineKey = std::pair<std::string, std::int64_t>;  // file, line; empty for none
 
 LineKey key_of(const Json& place) {
   if (place.is_null()) return {};
   return {place.at("file").get<std::string>(), place.at("line").get<std::int64_t>()};
 }
 
+// What is compared, of one profile.
+struct Facts {
+  struct Critical {
+    LineKey line;
+    double us = 0;
+  };
+  struct Stall {
+    LineKey line;
+    std::string engine, reason, other;
+    double us = 0;
+  };
+  ProfileDifference::Run run;
+  std::map<LineKey, std::string> texts;  // of lines, from the source view
+  std::vector<Critical> critical;
+  std::vector<std::pair<std::string, double>> engines;  // "vector busy", "vector stalled by port"
+  std::vector<Stall> stalls;
+};
+
+Facts facts_of(const Json& profile) {
+  Facts facts;
+  const Json& machine = profile.at("machine");
+  facts.run.kernel = profile.at("kernel").get<std::string>();
+  facts.run.machine = fmt::format("{} ({})", machine.at("name").get<std::string>(),
+                                  machine.at("config_hash").get<std::string>());
+  facts.run.total_us = profile.at("total_us").get<double>();
+  // The records of a suite's baseline are of whole runs and do not say so.
+  if (profile.contains("partial") && profile.at("partial").get<bool>()) {
+    facts.run.partial = profile.at("message").get<std::string>();
+    if (facts.run.partial.empty()) facts.run.partial = "the run ended early";
+  }
+  for (const Json& region : profile.at("source")) {
+    if (region.at("kind") != "line" || region.at("file").is_null()) continue;
+    facts.texts[{region.at("file").get<std::string>(), region.at("first_line").get<std::int64_t>()}] =
+        region.at("text").get<std::string>();
+  }
+  for (const Json& g : profile.at("critical_path").at("by"))
+    facts.critical.push_back({key_of(g.at("place")), g.at("us").get<double>()});
+  for (const Json& e : profile.at("engines")) {
+    const auto engine = e.at("engine").get<std::string>();
+    facts.engines.emplace_back(engine + " busy", e.at("busy_us").get<double>());
+    facts.engines.emplace_back(engine + " idle", e.at("idle_us").get<double>());
+    for (const auto& [key, us] : e.at("stalled_by").items()) {
+      const std::string reason = key.ends_with("_us") ? key.substr(0, key.size() - 3) : key;
+      facts.engines.emplace_back(fmt::format("{} stalled by {}", engine, reason), us.get<double>());
+    }
+  }
+  for (const Json& s : profile.at("stalls")) {
+    const Json& cause = s.at("waits_for");
+    facts.stalls.push_back(
+        {key_of(s.at("place")), s.at("engine").get<std::string>(), s.at("reason").get<std::string>(),
+         cause.is_null() ? std::string() : cause.at("engine").get<std::string>(), s.at("us").get<double>()});
+  }
+  return facts;
+}
+
+Facts read(std::string_view text, const std::string& file) {
+  const Json json = parse(text, file);
+  try {
+    return facts_of(json);
+  } catch (const Json::exception& error) {
+    throw Fault(FaultKind::input, file, "does not follow the schema '{}': {}", schema, error.what());
+  }
+}
+
 // Gives every line of both profiles a common number.
 class Matching {
  public:
-  Matching(const Json& before, const Json& after) {
-    const auto old_texts = texts(before), new_texts = texts(after);
+  Matching(const Facts& before, const Facts& after) {
+    const auto &old_texts = before.texts, &new_texts = after.texts;
     // By the name of the file and the text: the k-th such line of one is the k-th of the other.
     std::map<std::pair<std::string, std::string>, std::vector<LineKey>> by_text;
     for (const auto& [key, text] : old_texts) {
@@ -99,8 +147,8 @@ class Matching {
     }
   }
 
-  std::size_t before(const Json& place) { return number(old_numbers_, place); }
-  std::size_t after(const Json& place) { return number(new_numbers_, place); }
+  std::size_t before(const LineKey& line) { return number(old_numbers_, line); }
+  std::size_t after(const LineKey& line) { return number(new_numbers_, line); }
   const std::string& describe(std::size_t number) const { return names_[number]; }
 
  private:
@@ -112,8 +160,7 @@ class Matching {
     numbers[key] = names_.size();
     names_.push_back(std::move(text));
   }
-  std::size_t number(std::map<LineKey, std::size_t>& numbers, const Json& place) {
-    const LineKey key = key_of(place);
+  std::size_t number(std::map<LineKey, std::size_t>& numbers, const LineKey& key) {
     if (key.first.empty()) return 0;
     if (numbers.count(key) == 0) add(numbers, key, name(key, {}));
     return numbers.at(key);
@@ -132,12 +179,10 @@ std::vector<Changed> sorted(std::vector<Changed> all) {
   return all;
 }
 
-std::vector<Changed> line_changes(const Json& before, const Json& after, Matching& matching) {
+std::vector<Changed> line_changes(const Facts& before, const Facts& after, Matching& matching) {
   std::map<std::size_t, Changed> lines;
-  for (const Json& g : before.at("critical_path").at("by"))
-    lines[matching.before(g.at("place"))].before_us += g.at("us").get<double>();
-  for (const Json& g : after.at("critical_path").at("by"))
-    lines[matching.after(g.at("place"))].after_us += g.at("us").get<double>();
+  for (const Facts::Critical& g : before.critical) lines[matching.before(g.line)].before_us += g.us;
+  for (const Facts::Critical& g : after.critical) lines[matching.after(g.line)].after_us += g.us;
   std::vector<Changed> all;
   for (auto& [number, line] : lines) {
     line.what = matching.describe(number);
@@ -146,39 +191,26 @@ std::vector<Changed> line_changes(const Json& before, const Json& after, Matchin
   return sorted(std::move(all));
 }
 
-std::vector<Changed> engine_changes(const Json& before, const Json& after) {
-  std::vector<std::pair<std::string, Changed>> all;
-  const auto add = [&](const std::string& what, double us, bool is_after) {
-    auto found = std::find_if(all.begin(), all.end(), [&](const auto& c) { return c.first == what; });
-    if (found == all.end()) found = all.insert(all.end(), {what, Changed{what, 0, 0}});
-    (is_after ? found->second.after_us : found->second.before_us) += us;
-  };
+std::vector<Changed> engine_changes(const Facts& before, const Facts& after) {
+  std::vector<Changed> all;
   for (const bool is_after : {false, true}) {
-    for (const Json& e : (is_after ? after : before).at("engines")) {
-      const auto engine = e.at("engine").get<std::string>();
-      add(engine + " busy", e.at("busy_us").get<double>(), is_after);
-      add(engine + " idle", e.at("idle_us").get<double>(), is_after);
-      for (const auto& [reason, us] : e.at("stalled_by").items()) {
-        add(fmt::format("{} stalled by {}", engine, reason.substr(0, reason.size() - 3)), us.get<double>(),
-            is_after);
-      }
+    for (const auto& [what, us] : (is_after ? after : before).engines) {
+      auto found =
+          std::find_if(all.begin(), all.end(), [&, &w = what](const auto& c) { return c.what == w; });
+      if (found == all.end()) found = all.insert(all.end(), Changed{what, 0, 0});
+      (is_after ? found->after_us : found->before_us) += us;
     }
   }
-  std::vector<Changed> changes;
-  for (auto& [what, change] : all) changes.push_back(change);
-  return sorted(std::move(changes));
+  return sorted(std::move(all));
 }
 
-std::vector<Changed> stall_changes(const Json& before, const Json& after, Matching& matching) {
+std::vector<Changed> stall_changes(const Facts& before, const Facts& after, Matching& matching) {
   std::map<std::tuple<std::size_t, std::string, std::string, std::string>, Changed> all;
   for (const bool is_after : {false, true}) {
-    for (const Json& s : (is_after ? after : before).at("stalls")) {
-      const std::size_t line = is_after ? matching.after(s.at("place")) : matching.before(s.at("place"));
-      const Json& cause = s.at("waits_for");
-      const auto engine = s.at("engine").get<std::string>(), reason = s.at("reason").get<std::string>();
-      const std::string other = cause.is_null() ? std::string() : cause.at("engine").get<std::string>();
-      Changed& change = all[{line, engine, reason, other}];
-      (is_after ? change.after_us : change.before_us) += s.at("us").get<double>();
+    for (const Facts::Stall& s : (is_after ? after : before).stalls) {
+      const std::size_t line = is_after ? matching.after(s.line) : matching.before(s.line);
+      Changed& change = all[{line, s.engine, s.reason, s.other}];
+      (is_after ? change.after_us : change.before_us) += s.us;
     }
   }
   std::vector<Changed> changes;
@@ -193,15 +225,27 @@ std::vector<Changed> stall_changes(const Json& before, const Json& after, Matchi
 
 std::string signed_us(double us) { return fmt::format("{}{:.3f} us", us < 0 ? "-" : "+", std::abs(us)); }
 
+// "PARTIAL (the first run: the limit of 100 instructions): ", nothing for two whole runs.
+std::string partial_text(const ProfileDifference& d) {
+  std::string text;
+  for (const auto& [which, run] : {std::pair("first", &d.before), {"second", &d.after}}) {
+    if (run->partial.empty()) continue;
+    text += fmt::format("{}the {} run: {}", text.empty() ? "" : "; ", which, run->partial);
+  }
+  return text.empty() ? text : fmt::format("PARTIAL ({}): ", text);
+}
+
 std::string sentence(const ProfileDifference& d) {
+  const double before = d.before.total_us, after = d.after.total_us;
+  std::string text = partial_text(d);
   if (std::abs(d.change()) < smallest_us) {
     const bool nothing = d.lines.empty() && d.engines.empty();
-    return fmt::format("The same total, {:.3f} us{}.", d.after_us,
+    return fmt::format("{}The same total, {:.3f} us{}.", text, after,
                        nothing ? "; nothing changed" : ", although parts of it changed");
   }
-  std::string text = fmt::format("{:.3f} us {} ({:.3f} to {:.3f} us", std::abs(d.change()),
-                                 d.change() > 0 ? "slower" : "faster", d.before_us, d.after_us);
-  if (d.before_us > 0) text += fmt::format(", {:+.1f} %", 100 * d.change() / d.before_us);
+  text += fmt::format("{:.3f} us {} ({:.3f} to {:.3f} us", std::abs(d.change()),
+                      d.change() > 0 ? "slower" : "faster", before, after);
+  if (before > 0) text += fmt::format(", {:+.1f} %", 100 * d.change() / before);
   text += ")";
   // The largest that goes the way the total went.
   const auto same_way = [&](const Changed& c) { return (c.change() > 0) == (d.change() > 0); };
@@ -214,11 +258,6 @@ std::string sentence(const ProfileDifference& d) {
                                  [&](const Changed& c) { return same_way(c) && !c.what.ends_with(" idle"); });
   if (part != d.engines.end()) text += fmt::format("; {} {}", part->what, signed_us(part->change()));
   return text + ".";
-}
-
-std::string machine_of(const Json& profile) {
-  return fmt::format("{} ({})", profile.at("machine").at("name").get<std::string>(),
-                     profile.at("machine").at("config_hash").get<std::string>());
 }
 
 std::string table(const std::vector<Changed>& changes, std::string_view head) {
@@ -237,34 +276,24 @@ std::string table(const std::vector<Changed>& changes, std::string_view head) {
 
 ProfileDifference diff_profiles(std::string_view before_json, const std::string& before,
                                 std::string_view after_json, const std::string& after) {
-  const Json a = parse(before_json, before), b = parse(after_json, after);
-  std::string at_fault = before;
-  try {
-    ProfileDifference d;
-    d.before_kernel = a.at("kernel").get<std::string>();
-    d.before_machine = machine_of(a);
-    d.before_us = a.at("total_us").get<double>();
-    at_fault = after;
-    d.after_kernel = b.at("kernel").get<std::string>();
-    d.after_machine = machine_of(b);
-    d.after_us = b.at("total_us").get<double>();
-    Matching matching(a, b);
-    d.lines = line_changes(a, b, matching);
-    d.engines = engine_changes(a, b);
-    d.stalls = stall_changes(a, b, matching);
-    d.sentence = sentence(d);
-    return d;
-  } catch (const Json::exception& error) {
-    throw Fault(FaultKind::input, at_fault, "does not follow the schema '{}': {}", schema, error.what());
-  }
+  const Facts a = read(before_json, before), b = read(after_json, after);
+  ProfileDifference d;
+  d.before = a.run;
+  d.after = b.run;
+  Matching matching(a, b);
+  d.lines = line_changes(a, b, matching);
+  d.engines = engine_changes(a, b);
+  d.stalls = stall_changes(a, b, matching);
+  d.sentence = sentence(d);
+  return d;
 }
 
 std::string diff_text(const ProfileDifference& d) {
   std::string text = d.sentence + "\n\n";
-  if (d.before_kernel != d.after_kernel)
-    text += fmt::format("kernels: {}, then {}\n", d.before_kernel, d.after_kernel);
-  if (d.before_machine != d.after_machine)
-    text += fmt::format("machines: {}, then {}\n", d.before_machine, d.after_machine);
+  if (d.before.kernel != d.after.kernel)
+    text += fmt::format("kernels: {}, then {}\n", d.before.kernel, d.after.kernel);
+  if (d.before.machine != d.after.machine)
+    text += fmt::format("machines: {}, then {}\n", d.before.machine, d.after.machine);
   text += "Critical path by line (together the change of the total)\n" + table(d.lines, "line");
   text += "\nEngines\n" + table(d.engines, "what");
   text += "\nStalls\n" + table(d.stalls, "who waits, on which line, for what");
@@ -282,15 +311,16 @@ std::string diff_json(const ProfileDifference& d) {
     }
     return all;
   };
-  const Json json = {
-      {"schema", "ncemu.diff/1"},
-      {"sentence", d.sentence},
-      {"before", {{"kernel", d.before_kernel}, {"machine", d.before_machine}, {"total_us", d.before_us}}},
-      {"after", {{"kernel", d.after_kernel}, {"machine", d.after_machine}, {"total_us", d.after_us}}},
-      {"change_us", d.change()},
-      {"lines", list(d.lines)},
-      {"engines", list(d.engines)},
-      {"stalls", list(d.stalls)}};
+  const auto run = [](const ProfileDifference::Run& r) {
+    return Json{{"kernel", r.kernel},
+                {"machine", r.machine},
+                {"total_us", r.total_us},
+                {"partial", !r.partial.empty()},
+                {"message", r.partial}};
+  };
+  const Json json = {{"schema", "ncemu.diff/1"},   {"sentence", d.sentence},  {"before", run(d.before)},
+                     {"after", run(d.after)},      {"change_us", d.change()}, {"lines", list(d.lines)},
+                     {"engines", list(d.engines)}, {"stalls", list(d.stalls)}};
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

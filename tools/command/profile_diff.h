@@ -17,15 +17,20 @@ struct Changed {
 };
 
 struct ProfileDifference {
-  std::string before_kernel, after_kernel;
-  std::string before_machine, after_machine;  // with their configurations
-  double before_us = 0, after_us = 0;
-  std::string sentence;  // "1.20 us slower (41.3 to 42.5 us, +2.9 %): ..."
+  // One of the two runs.
+  struct Run {
+    std::string kernel, machine;  // with its configuration
+    double total_us = 0;
+    std::string partial;  // why it ended early; empty for a run that finished
+  };
+  Run before, after;
+  // "1.20 us slower (41.3 to 42.5 us, +2.9 %): ..."; begins with PARTIAL if one of the runs ended early.
+  std::string sentence;
   // By line: its part of the critical path. Together they are the change of the total.
   std::vector<Changed> lines;
   std::vector<Changed> engines;  // busy and idle, and each reason of stalls
   std::vector<Changed> stalls;   // engine, line waited on, reason, engine waited for
-  double change() const { return after_us - before_us; }
+  double change() const { return after.total_us - before.total_us; }
 };
 
 // From the texts of two `ncemu profile --json`. Throws Fault(input) that names the file (`before`, `after`)

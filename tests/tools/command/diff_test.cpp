@@ -62,7 +62,7 @@ TEST_CASE("the changes of the lines add up to the change of the total, the large
   CHECK(total(d.lines) == doctest::Approx(d.change()).epsilon(1e-6));
   for (std::size_t i = 1; i < d.lines.size(); ++i)
     CHECK(std::abs(d.lines[i - 1].change()) >= std::abs(d.lines[i].change()));
-  CHECK(d.after_us ==
+  CHECK(d.after.total_us ==
         doctest::Approx(Json::parse(after)["metrics"]["total_time"].get<double>() * 1e6).epsilon(1e-6));
 }
 
@@ -88,12 +88,39 @@ TEST_CASE("the command prints the sentence first, and the same as JSON") {
   CHECK_FALSE(Json::parse(json.out).empty());
 }
 
-TEST_CASE("what is no profile is refused by its name") {
-  write_source("broken.json", "{\"schema\": \"ncemu.run/1\"}");
+TEST_CASE("what is no profile is refused by its name, on whichever side it stands") {
+  write_source("whole.json", copy_profiled("", "vector"));
   write_source("cut.json", "{\"schema\": ");
-  for (const char* name : {"broken.json", "cut.json", "missing.json"}) {
-    const Outcome o = ncemu_run(fmt::format("diff {} {}", name, name));
-    CHECK(o.code == 2);
-    CHECK(o.says(name));
+  write_source("list.json", "[1, 2]");
+  write_source("other.json", R"({"schema": "ncemu.run/1"})");
+  write_source("number.json", R"({"schema": 5})");
+  write_source("null.json", R"({"schema": null})");
+  write_source("listed.json", R"({"schema": ["ncemu.profile/1"]})");
+  write_source("bare.json", R"({"schema": "ncemu.profile/1"})");
+  Json wrong = Json::parse(text_of(directory() + "/whole.json"));
+  wrong["engines"][0]["busy_us"] = "much";
+  write_source("wrong.json", wrong.dump());
+  for (const std::string name : {"cut.json", "list.json", "other.json", "number.json", "null.json",
+                                 "listed.json", "bare.json", "wrong.json", "missing.json"}) {
+    CAPTURE(name);
+    for (const std::string& words : {name + " whole.json", "whole.json " + name}) {
+      const Outcome o = ncemu_run("diff " + words);
+      CHECK(o.code == 2);
+      CHECK(o.err.starts_with(name + ": "));
+    }
   }
+  CHECK(ncemu_run("diff number.json whole.json").says("has the schema 5, expected \"ncemu.profile/1\""));
+}
+
+TEST_CASE("a profile of a run that ended early is told as one, with its reason") {
+  write_source("whole.json", copy_profiled("", "vector"));
+  REQUIRE(ncemu_run("profile copy.nca --max-instructions 2 --json=cut.json").code == 1);
+  const Outcome text = ncemu_run("diff whole.json cut.json");
+  CHECK(text.code == 0);
+  CHECK(text.out.starts_with("PARTIAL (the second run: "));
+  const Json json = Json::parse(ncemu_run("diff cut.json whole.json --json").out);
+  CHECK(json["before"]["partial"] == true);
+  CHECK(json["before"]["message"].get<std::string>().find("2 instructions") != std::string::npos);
+  CHECK(json["after"]["partial"] == false);
+  CHECK(json["sentence"].get<std::string>().starts_with("PARTIAL (the first run: "));
 }
