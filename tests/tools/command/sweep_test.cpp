@@ -128,13 +128,17 @@ TEST_CASE(
   CHECK(o.prints("best on trn2: machine=trn2 W=512"));
 }
 
-TEST_CASE("values of a machine's parameter are an axis, and a point that cannot be is told and left out") {
+TEST_CASE(
+    "values of a machine's parameter are an axis; a point that cannot be is told, left out and in the exit "
+    "code") {
   start_anew();
   const Outcome o = ncemu_run("sweep copy.nca --set dma.l_trig_ns=100,5000 -D W=512,8192 --csv s.csv");
   CAPTURE(o.out);
-  CHECK(o.code == 0);
+  CHECK(o.code == 1);
+  CHECK(o.says("2 of 4 points failed"));
   CHECK(o.prints("W is larger than C"));
   CHECK(o.prints("best: dma.l_trig_ns=100 W=512"));
+  CHECK(lines_of("s.csv") == 5);
   CHECK(ncemu_run("sweep copy.nca -D W=8192 --points none.jsonl").code == 1);  // nothing ran
 }
 
