@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <bit>
+#include <functional>
+#include <map>
 #include <string_view>
 #include <type_traits>
 #include <unordered_map>
@@ -11,37 +15,58 @@
 namespace ncemu {
 namespace {
 
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+};
+
 class Interner {
  public:
   explicit Interner(std::vector<std::string>& texts) : texts_(texts) {}
   Labels::Text operator()(std::string_view text) {
-    const auto [found, added] = ids_.try_emplace(std::string(text), static_cast<Labels::Text>(texts_.size()));
-    if (added) texts_.emplace_back(text);
-    return found->second;
+    const auto found = ids_.find(text);
+    if (found != ids_.end()) return found->second;
+    const auto id = static_cast<Labels::Text>(texts_.size());
+    ids_.emplace(text, id);
+    texts_.emplace_back(text);
+    return id;
   }
 
  private:
   std::vector<std::string>& texts_;
-  std::unordered_map<std::string, Labels::Text> ids_;
+  std::unordered_map<std::string, Labels::Text, TextHash, std::equal_to<>> ids_;
 };
 
-// The bytes by which patterns are told apart; comparing them leaves out the place, which the text shows.
-template <typename... Fields>
-void append(std::string& key, const Fields&... fields) {
-  static_assert((std::is_trivially_copyable_v<Fields> && ...));
-  (key.append(reinterpret_cast<const char*>(&fields), sizeof fields), ...);
+// The words by which patterns are told apart; comparing them leaves out the place, which the text shows.
+using Key = std::array<std::uint64_t, 7>;
+struct KeyHash {
+  std::size_t operator()(const Key& key) const {
+    std::uint64_t h = 0;
+    for (const std::uint64_t word : key) {
+      h = (h ^ word) * 0x9E37'79B9'7F4A'7C15U;
+      h ^= h >> 32U;
+    }
+    return h;
+  }
+};
+std::uint64_t pair_of(std::uint32_t high, std::uint32_t low) { return std::uint64_t{high} << 32U | low; }
+Key key_of(const AccessPattern& p) {
+  const auto dims = std::bit_cast<std::array<std::uint64_t, 2>>(p.dims);
+  const std::uint32_t kinds = static_cast<std::uint32_t>(p.space) << 8U | static_cast<std::uint32_t>(p.dtype);
+  return {pair_of(kinds << 16U | p.index.number, p.offset),
+          pair_of(std::uint32_t{p.partition} << 8U | p.partitions, static_cast<std::uint32_t>(p.index_step)),
+          p.place, dims[0], dims[1]};
 }
-std::string key_of(const AccessPattern& p) {
-  std::string key = "c";
-  append(key, p.space, p.dtype, p.partition, p.partitions, p.offset, p.index.number, p.place, p.index_step);
-  for (const Dim& d : p.dims) append(key, d.step, d.count);
-  return key;
-}
-std::string key_of(const HbmPattern& p) {
-  std::string key = "h";
-  append(key, p.tensor, p.dtype, p.index.number, p.index_step, p.offset);
-  for (const HbmDim& d : p.dims) append(key, d.step, d.count);
-  return key;
+Key key_of(const HbmPattern& p) {
+  const auto dims = std::bit_cast<std::array<std::uint64_t, 4>>(p.dims);
+  return {pair_of(std::uint32_t{p.tensor} << 16U | static_cast<std::uint32_t>(p.dtype) << 8U | p.index.number,
+                  static_cast<std::uint32_t>(p.index_step)),
+          static_cast<std::uint64_t>(p.offset),
+          dims[0],
+          dims[1],
+          dims[2],
+          dims[3],
+          1};
 }
 
 template <typename E>
@@ -54,12 +79,12 @@ class Reader {
  public:
   Reader(const Program& program, Interner& intern) : program_(program), intern_(intern) {}
 
-  std::vector<Labels::Operand> operands(const Instruction& instruction) {
-    operands_.clear();
+  // Appends them.
+  void operands(const Instruction& instruction, std::vector<Labels::Operand>& to) {
+    operands_ = &to;
     options_.clear();
     for_each_field(instruction.operands, *this);
-    if (!options_.empty()) operands_.push_back({.name = intern_("with"), .value = intern_(options_)});
-    return std::move(operands_);
+    if (!options_.empty()) to.push_back({.name = intern_("with"), .value = intern_(options_)});
   }
 
   // One function for all types: overloads would convert numbers into the variants.
@@ -91,16 +116,26 @@ class Reader {
   void add(std::string_view field, const Pattern& pattern) {
     const auto [found, added] = patterns_.try_emplace(key_of(pattern), Labels::Text{0});
     if (added) found->second = intern_(operand_text(pattern, program_));
-    operands_.push_back({.name = intern_(field), .value = found->second});
+    operands_->push_back({.name = name_of(field), .value = found->second});
+  }
+  // Names of fields are literals.
+  Labels::Text name_of(std::string_view field) {
+    const auto [found, added] = names_.try_emplace(field.data(), Labels::Text{0});
+    if (added) found->second = intern_(field);
+    return found->second;
   }
   void option(std::string_view field, std::string_view value) {
-    options_ += fmt::format("{}{}={}", options_.empty() ? "" : " ", field, value);
+    if (!options_.empty()) options_ += ' ';
+    options_ += field;
+    options_ += '=';
+    options_ += value;
   }
 
   const Program& program_;
   Interner& intern_;
-  std::unordered_map<std::string, Labels::Text> patterns_;
-  std::vector<Labels::Operand> operands_;
+  std::unordered_map<Key, Labels::Text, KeyHash> patterns_;  // the last word tells the two kinds apart
+  std::unordered_map<const char*, Labels::Text> names_;
+  std::vector<Labels::Operand>* operands_ = nullptr;
   std::string options_;
 };
 
@@ -109,12 +144,14 @@ class Reader {
 Labels::Labels(const Program& program) {
   Interner intern(texts_);
   Reader reader(program, intern);
+  std::map<Opcode, Text> mnemonics;
   for (int e = 0; e < engine_count; ++e) {
     for (const Instruction& instruction : program.stream(static_cast<Engine>(e))) {
-      mnemonics_.push_back(intern(info(instruction.opcode).mnemonic));
+      const auto [mnemonic, added] = mnemonics.try_emplace(instruction.opcode, Text{0});
+      if (added) mnemonic->second = intern(info(instruction.opcode).mnemonic);
+      mnemonics_.push_back(mnemonic->second);
       sites_.push_back(instruction.site);
-      const std::vector<Operand> operands = reader.operands(instruction);
-      operands_.insert(operands_.end(), operands.begin(), operands.end());
+      reader.operands(instruction, operands_);
       begin_.push_back(static_cast<std::uint32_t>(operands_.size()));
     }
     first_[static_cast<std::size_t>(e) + 1] = static_cast<std::uint32_t>(mnemonics_.size());

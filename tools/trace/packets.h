@@ -4,9 +4,12 @@
 // million instructions stays small while it grows.
 
 #include <cstdint>
+#include <deque>
+#include <future>
 #include <string>
 
 #include "perfetto.pb.h"
+#include "tools/trace/wire.h"
 
 namespace ncemu {
 
@@ -15,13 +18,16 @@ inline constexpr std::uint32_t trace_sequence = 1;  // all packets are of one wr
 class Packets {
  public:
   void add(const perfetto::TracePacket& packet);
+  void add(const Wire& packet);  // the fields of a TracePacket
   // The whole file. Nothing may be added afterwards.
   std::string finish();
 
  private:
   void deflate_block();
+  void take_oldest();
 
-  std::string block_;  // serialised, not deflated yet
+  Wire block_;                                 // not deflated yet
+  std::deque<std::future<std::string>> work_;  // blocks that other threads deflate, in order
   std::string file_;
 };
 

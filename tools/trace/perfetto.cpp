@@ -11,10 +11,12 @@
 #include "tools/trace/lanes.h"
 #include "tools/trace/packets.h"
 #include "tools/trace/trace_names.h"
+#include "tools/trace/wire.h"
 
 namespace ncemu {
 namespace {
 
+using perfetto::DebugAnnotation;
 using perfetto::TracePacket;
 using perfetto::TrackDescriptor;
 using perfetto::TrackEvent;
@@ -243,80 +245,90 @@ class Writer {
   }
 
   // ---- packets
-  void number(TrackEvent& event, Word word, std::int64_t value) const {
-    perfetto::DebugAnnotation& a = *event.add_debug_annotations();
-    a.set_name_iid(names_.iid(word));
-    a.set_int_value(value);
+  void annotation(Word name, int kind, std::uint64_t value) { annotation(names_.iid(name), kind, value); }
+  void annotation(std::uint64_t name, int kind, std::uint64_t value) {
+    annotation_.clear();
+    annotation_.number(DebugAnnotation::kNameIidFieldNumber, name);
+    annotation_.number(kind, value);
+    event_.bytes(TrackEvent::kDebugAnnotationsFieldNumber, annotation_.view());
   }
-  void text(TrackEvent& event, std::uint64_t name, std::uint64_t value) const {
-    perfetto::DebugAnnotation& a = *event.add_debug_annotations();
-    a.set_name_iid(name);
-    a.set_string_value_iid(value);
+  void number(Word word, std::int64_t value) {
+    annotation(word, DebugAnnotation::kIntValueFieldNumber, static_cast<std::uint64_t>(value));
+  }
+  void text(std::uint64_t name, std::uint64_t value) {
+    annotation(name, DebugAnnotation::kStringValueIidFieldNumber, value);
+  }
+  void begin(std::uint64_t name) {
+    event_.number(TrackEvent::kTypeFieldNumber, std::uint64_t{TrackEvent::TYPE_SLICE_BEGIN});
+    event_.number(TrackEvent::kNameIidFieldNumber, name);
+  }
+  void begin(std::uint32_t row) {
+    begin(names_.iid(labels_.mnemonic(row)));
+    text(names_.iid(Word::source), names_.site(labels_.site(row)));
   }
   // What the source says of the instruction.
-  void label(TrackEvent& event, Serial serial) const {
+  void begin_instruction(Serial serial) {
     const Timeline::Instructions& all = timeline_.instructions;
     const std::uint32_t r = labels_.row(all.engine[serial], all.index[serial]);
-    event.set_name_iid(names_.iid(labels_.mnemonic(r)));
-    text(event, names_.iid(Word::source), names_.site(labels_.site(r)));
-    for (const Labels::Operand& o : labels_.operands(r)) text(event, names_.iid(o.name), names_.iid(o.value));
+    begin(r);
+    for (const Labels::Operand& o : labels_.operands(r)) text(names_.iid(o.name), names_.iid(o.value));
   }
 
   // An arrow is numbered by the instruction that waited: it has at most one.
-  static std::uint64_t flow_id(Serial waiting) { return std::uint64_t{waiting} + 1; }
+  void flow(int field, Serial waiting) { event_.fixed64(field, std::uint64_t{waiting} + 1); }
 
-  void write_instruction(TrackEvent& event, Serial s) {
+  void write_instruction(Serial s) {
     const Timeline::Instructions& all = timeline_.instructions;
-    label(event, s);
+    begin_instruction(s);
     if (all.reason[s] != StallReason::none) {
-      number(event, Word::stalled_ns, length_ns(all.stalled_since[s], all.start[s]));
-      text(event, names_.iid(Word::stalled_for), names_.iid(all.reason[s]));
+      number(Word::stalled_ns, length_ns(all.stalled_since[s], all.start[s]));
+      text(names_.iid(Word::stalled_for), names_.iid(all.reason[s]));
     }
-    for (const Serial waiting : flows_.from_instruction(s)) event.add_flow_ids(flow_id(waiting));
-    if (flows_.ends_at(s)) event.add_terminating_flow_ids(flow_id(s));
+    for (const Serial waiting : flows_.from_instruction(s)) flow(TrackEvent::kFlowIdsFieldNumber, waiting);
+    if (flows_.ends_at(s)) flow(TrackEvent::kTerminatingFlowIdsFieldNumber, s);
   }
-  void write_transfer(TrackEvent& event, std::uint32_t t) {
+  void write_transfer(std::uint32_t t) {
     const Timeline::Transfers& all = timeline_.transfers;
     const TransferShape& shape = timeline_.shape(t);
-    label(event, all.serial[t]);
-    number(event, Word::bytes, shape.bytes);
-    number(event, Word::descriptors, shape.descriptors);
-    number(event, Word::wait_ns, length_ns(all.trigger[t], all.first_packet[t]));
-    for (const Serial waiting : flows_.from_transfer(t)) event.add_flow_ids(flow_id(waiting));
+    begin_instruction(all.serial[t]);
+    number(Word::bytes, shape.bytes);
+    number(Word::descriptors, shape.descriptors);
+    number(Word::wait_ns, length_ns(all.trigger[t], all.first_packet[t]));
+    for (const Serial waiting : flows_.from_transfer(t)) flow(TrackEvent::kFlowIdsFieldNumber, waiting);
   }
-  void write_span(TrackEvent& event, std::size_t i) {
+  void write_span(std::size_t i) {
     const Timeline::Spans& all = timeline_.spans;
     const Serial serial = timeline_.transfers.serial[all.transfer[i]];
-    const std::uint32_t r =
-        labels_.row(timeline_.instructions.engine[serial], timeline_.instructions.index[serial]);
-    event.set_name_iid(names_.iid(labels_.mnemonic(r)));
-    text(event, names_.iid(Word::source), names_.site(labels_.site(r)));
-    number(event, Word::transfer, all.transfer[i]);
-    number(event, Word::bytes, all.bytes[i]);
-    number(event, Word::packets, all.packets[i]);
+    begin(labels_.row(timeline_.instructions.engine[serial], timeline_.instructions.index[serial]));
+    number(Word::transfer, all.transfer[i]);
+    number(Word::bytes, all.bytes[i]);
+    number(Word::packets, all.packets[i]);
   }
 
   void write(const Event& e) {
-    packet_.Clear();
-    packet_.set_trusted_packet_sequence_id(trace_sequence);
-    packet_.set_timestamp(e.ns);
-    TrackEvent& event = *packet_.mutable_track_event();
-    event.set_track_uuid(e.track);
+    event_.clear();
+    event_.number(TrackEvent::kTrackUuidFieldNumber, std::uint64_t{e.track});
     switch (e.kind) {
-      case EventKind::end: event.set_type(TrackEvent::TYPE_SLICE_END); break;
-      case EventKind::counter:
-        event.set_type(TrackEvent::TYPE_COUNTER);
-        event.set_counter_value(e.value);
+      case EventKind::end:
+        event_.number(TrackEvent::kTypeFieldNumber, std::uint64_t{TrackEvent::TYPE_SLICE_END});
         break;
-      case EventKind::instruction: write_instruction(event, static_cast<Serial>(e.value)); break;
-      case EventKind::transfer: write_transfer(event, static_cast<std::uint32_t>(e.value)); break;
-      case EventKind::span: write_span(event, static_cast<std::size_t>(e.value)); break;
-      case EventKind::gate: event.set_name_iid(names_.iid(Word::half_rate)); break;
+      case EventKind::counter:
+        event_.number(TrackEvent::kTypeFieldNumber, std::uint64_t{TrackEvent::TYPE_COUNTER});
+        event_.number(TrackEvent::kCounterValueFieldNumber, e.value);
+        break;
+      case EventKind::instruction: write_instruction(static_cast<Serial>(e.value)); break;
+      case EventKind::transfer: write_transfer(static_cast<std::uint32_t>(e.value)); break;
+      case EventKind::span: write_span(static_cast<std::size_t>(e.value)); break;
+      case EventKind::gate: begin(names_.iid(Word::half_rate)); break;
     }
-    if (event.has_name_iid()) {
-      event.set_type(TrackEvent::TYPE_SLICE_BEGIN);
-      packet_.set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
+    packet_.clear();
+    packet_.number(TracePacket::kTimestampFieldNumber, e.ns);
+    packet_.number(TracePacket::kTrustedPacketSequenceIdFieldNumber, std::uint64_t{trace_sequence});
+    if (e.kind != EventKind::end && e.kind != EventKind::counter) {
+      packet_.number(TracePacket::kSequenceFlagsFieldNumber,
+                     std::uint64_t{TracePacket::SEQ_NEEDS_INCREMENTAL_STATE});
     }
+    packet_.bytes(TracePacket::kTrackEventFieldNumber, event_.view());
     packets_.add(packet_);
   }
 
@@ -330,7 +342,7 @@ class Writer {
   Track root_ = 0, last_track_ = 0;
   Row gate_;
   std::vector<Event> events_;
-  TracePacket packet_;  // again and again, for its memory
+  Wire packet_, event_, annotation_;  // again and again, for their memory
 };
 
 }  // namespace
