@@ -41,6 +41,7 @@ class Adviser {
     tables();
     gate();
     ports();
+    time();
     std::stable_sort(found_.begin(), found_.end(), [](const Advice& a, const Advice& b) {
       const auto left = [](const Advice& x) { return x.total.value_or(std::numeric_limits<Ticks>::max()); };
       return left(a) < left(b);
@@ -49,12 +50,18 @@ class Adviser {
   }
 
  private:
-  void add(Advice advice, const Change& change) {
-    advice.total = retimer_.total(change);
-    // A threshold that is crossed where it costs nothing is no news.
-    const Ticks total = p_.timeline.total();
-    if (advice.total && share(total - *advice.total, total) < worth_saying) return;
+  void add(Advice advice, Change change) {
     found_.push_back(std::move(advice));
+    changes_.push_back(std::move(change));
+  }
+
+  // A threshold that is crossed where it costs nothing is no news.
+  void time() {
+    const Ticks total = p_.timeline.total();
+    const std::vector<std::optional<Ticks>> totals = retimer_.totals(changes_);
+    for (std::size_t i = 0; i < found_.size(); ++i) found_[i].total = totals[i];
+    std::erase_if(found_,
+                  [&](const Advice& a) { return a.total && share(total - *a.total, total) < worth_saying; });
   }
 
   // The line whose transfers weigh most by `weight`.
@@ -311,6 +318,7 @@ class Adviser {
   const Profile& p_;
   const Retimer& retimer_;
   std::vector<Advice> found_;
+  std::vector<Change> changes_;  // that each asks for
 };
 
 }  // namespace

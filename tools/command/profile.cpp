@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <future>
 
 #include "emu/data/vector_target.h"
 #include "isa/fault.h"
@@ -94,11 +95,15 @@ int profile(const Arguments& arguments) {
   const Profile model(recorder.take(), run.summary, kernel.program, kernel.machine, text.blocks, windows);
   const ProfileReport report = make_report(
       {.command_line = command_line("profile", arguments), .kernel = source.path}, kernel, run, model, text);
+  // The trace is the largest; it is made beside the others.
+  std::future<std::string> trace;
+  if (!perfetto.empty())
+    trace = std::async(std::launch::async, [&] { return perfetto_trace(source.path, model); });
   if (json != "-") files.write("-", profile_text(report, wants_colour()));
   const std::string as_json = json.empty() && html.empty() ? std::string() : profile_json(report);
   files.write(json, as_json);
-  if (!perfetto.empty()) files.write(perfetto, perfetto_trace(source.path, model));
   if (!html.empty()) files.write(html, profile_html(report, as_json));
+  if (trace.valid()) files.write(perfetto, trace.get());
   if (!sarif.empty()) files.write(sarif, sarif_here(run.checks));
   const int code = report_outcome(source, run, json == "-");
   files.finish();

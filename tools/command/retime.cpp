@@ -1,7 +1,12 @@
 #include "tools/command/retime.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <thread>
 #include <utility>
+
+#include "emu/data/workers.h"
 
 namespace ncemu::command {
 namespace {
@@ -37,11 +42,23 @@ std::optional<Ticks> Retimer::total(const Change& change) const {
   options.mode = Mode::timing_only;
   if (change.machine) change.machine(machine);
   if (change.options) change.options(options);
-  ++runs_;
   Machine again(machine, kernel_->program, std::move(options));
   const RunResult result = again.run();
   if (result.status != RunStatus::finished) return std::nullopt;
   return result.total;
+}
+
+std::vector<std::optional<Ticks>> Retimer::totals(std::span<const Change> changes) const {
+  std::vector<std::optional<Ticks>> totals(changes.size());
+  runs_ += changes.size();
+  if (changes.empty()) return totals;
+  const auto processors = std::max<std::size_t>(1, std::thread::hardware_concurrency());
+  Workers workers(static_cast<int>(std::min(processors, changes.size())));
+  std::atomic<std::size_t> next{0};
+  workers.run([&](int) {
+    for (std::size_t i = next++; i < changes.size(); i = next++) totals[i] = total(changes[i]);
+  });
+  return totals;
 }
 
 Change scaled(double factor, std::function<bool(const Instruction&, Engine)> which) {
@@ -93,10 +110,14 @@ Change evenly_spread() {
 
 std::vector<WhatIf> what_if(const Profile& profile, const Retimer& retimer) {
   std::vector<WhatIf> all;
-  const Ticks total = profile.timeline.total();
-  const auto add = [&](std::string name, std::string question, bool matters, const Change& change) {
+  std::vector<std::size_t> asked;  // in all
+  std::vector<Change> changes;
+  const auto add = [&](std::string name, std::string question, bool matters, Change change) {
     // Where nothing is changed nothing needs to run.
-    all.push_back({std::move(name), std::move(question), matters ? retimer.total(change) : total});
+    all.push_back({std::move(name), std::move(question), profile.timeline.total()});
+    if (!matters) return;
+    asked.push_back(all.size() - 1);
+    changes.push_back(std::move(change));
   };
   const bool moves = profile.summary.dma.transfers > 0;
   add("dma_free", "if transfers took no time", moves, {.machine = free_dma, .options = {}});
@@ -118,6 +139,8 @@ std::vector<WhatIf> what_if(const Profile& profile, const Retimer& retimer) {
     add("ports_shared", "if no two engines excluded each other from SBUF or PSUM", port > 0,
         {.machine = {}, .options = [](RunOptions& options) { options.share_ports = true; }});
   }
+  const std::vector<std::optional<Ticks>> totals = retimer.totals(changes);
+  for (std::size_t i = 0; i < asked.size(); ++i) all[asked[i]].total = totals[i];
   return all;
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,11 +25,14 @@ class Retimer {
  public:
   explicit Retimer(const Kernel& kernel) : kernel_(&kernel) {}
 
-  // None for a kernel whose control flow depends on loaded data.
-  std::optional<Ticks> total(const Change& change) const;
+  // The time with each change, by itself; none for a kernel whose control flow depends on loaded data. They
+  // run beside each other, as many as the host has processors, and do not depend on how many.
+  std::vector<std::optional<Ticks>> totals(std::span<const Change> changes) const;
   std::size_t runs() const { return runs_; }
 
  private:
+  std::optional<Ticks> total(const Change& change) const;
+
   const Kernel* kernel_;
   mutable std::size_t runs_ = 0;
 };
