@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
@@ -57,6 +58,10 @@ class Result:
     def __getitem__(self, name):
         return self.outputs[name]
 
+    def __getstate__(self):
+        """What was measured travels to other processes, the recording of the run does not."""
+        return {**self.__dict__, "_native": None}
+
 
 class Profile(dict):
     """The report of `ncemu profile --json` as a dictionary."""
@@ -101,9 +106,15 @@ def _run(program, inputs, machine, mode, checks, strict, poison, seed, max_time,
         printed=native.printed, host_seconds=native.host_seconds, _native=native)
 
 
+_PLACE = re.compile(r"(.+?):(\d+)(?::(\d+))?: ")  # how the message of a fault begins
+
+
 def _ended(result, raises):
     if raises and result._native.partial:
-        raise Error(f"{result.status}: {result.message}", message=result.message, kind="program", result=result)
+        place = _PLACE.match(result.message) if result.status == "fault" else None
+        file, line, column = place.groups() if place else ("", 0, 0)
+        raise Error(f"{result.status}: {result.message}", message=result.message, file=file, line=int(line),
+                    column=int(column or 0), kind="program", result=result)
     return result
 
 

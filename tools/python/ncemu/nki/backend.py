@@ -62,18 +62,23 @@ def program_of(tr, may_spill=False):
 
 def placed(tr):
     for order in ("rotate", "compact"):
-        b = emitter.build(tr)
         try:
-            return b.finish(allocate=order)
+            return emitter.build(tr).finish(allocate=order)
         except ncemu.Error as error:
             broken = emitter.rule_broken(error)
             if order == "compact" or broken.name != "err_out_of_memory":
                 raise broken from None
 
 
-def host_input(s):
+def host_input(s, place=None):
     """The array of an input in a form that ncemu takes."""
     array = s.array
+    if array.dtype.kind in "iu" and array.dtype.itemsize == 8 and array.size:
+        kept = np.iinfo(NUMPY[s.dtype])
+        lowest, highest = int(array.min()), int(array.max())
+        if lowest < kept.min or highest > kept.max:
+            raise NkiError("err_unsupported_dtype", f"'{s.name}' is {array.dtype} and has values from {lowest} to {highest}: the "
+                           f"machine's integers have 32 bits", place)
     if not isinstance(NUMPY[s.dtype], ElementType) and array.dtype != NUMPY[s.dtype]:
         array = array.astype(NUMPY[s.dtype])
     return np.ascontiguousarray(array).reshape(s.shape)
@@ -81,12 +86,16 @@ def host_input(s):
 
 def run(tr, session):
     program = program_of(tr, session.spill)
-    inputs = {s.name: host_input(s) for s in tr.storages if s.kind in ("input", "inout")}
+    inputs = {s.name: host_input(s, tr.place) for s in tr.storages if s.kind in ("input", "inout")}
     data = not session.timing_only
     try:
         result = ncemu.run(program, inputs if data else None, checks=session.checks, data=data, strict=session.strict)
+    except MemoryError as error:
+        largest = max(tr.storages, key=lambda s: s.bytes if s.space == "hbm" else 0)
+        raise KernelFailed("err_out_of_memory", f"this host cannot hold the kernel's tensors, the largest is '{largest.name}' "
+                           f"{list(largest.shape)}: {error}", tr.sites[largest.site]) from None
     except ncemu.Error as error:
-        raise KernelFailed("err_kernel_failed", str(error), (error.file or "<kernel>", error.line or 0)) from None
+        raise KernelFailed("err_kernel_failed", str(error), (error.file, error.line) if error.line else tr.place) from None
     for (file, line), message in tr.warnings:
         print(f"{file}:{line}: warning: {message}", file=sys.stderr)
     if result.printed:
@@ -94,6 +103,16 @@ def run(tr, session):
     finished = Run(tr, program, result, inputs)
     wrong = [f for f in result.findings if f.severity == "error" and not f.allowed]
     if wrong:
-        lines = [f"{f.file}:{f.line}: {f.check}: {f.message}" + (f"\n  hint: {f.fix}" if f.fix else "") for f in wrong]
-        raise KernelFailed("err_check_failed", "\n".join(lines), (wrong[0].file or "<kernel>", wrong[0].line or 0))
+        places = [place_of(tr, f) for f in wrong]
+        lines = [f"{file}:{line}: {f.check}: {f.message}" + (f"\n  hint: {f.fix}" if f.fix else "")
+                 for (file, line), f in zip(places, wrong)]
+        raise KernelFailed("err_check_failed", "\n".join(lines), places[0])
     return finished
+
+
+def place_of(tr, finding):
+    """(file, line): of the instruction; of what is said of an output, where the kernel declares it; else the kernel."""
+    if finding.line:
+        return finding.file, finding.line
+    declared = [s for s in tr.storages if s.space == "hbm" and s.kind != "input" and f"'{s.name}'" in finding.message]
+    return tr.sites[declared[0].site] if declared else tr.place

@@ -9,7 +9,10 @@ from ncemu.nki.tensor import Tensor, new_tile
 
 def number(value):
     """A number as the language writes it."""
-    value = float(value)
+    try:
+        value = float(value)
+    except OverflowError:
+        raise NkiError("err_unsupported_operand", "a number is beyond those of this machine") from None
     if value != value:
         return "nan"
     if value in (float("inf"), float("-inf")):

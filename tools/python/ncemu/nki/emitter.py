@@ -47,7 +47,10 @@ def build(tr):
     for s in tr.storages:
         if s.space == "hbm" and (s.last >= 0 or s.kind in ("input", "output", "inout")):
             kind = "scratch" if s.kind == "hbm" else s.kind
-            views[s] = b.tensor(s.name, kind, s.shape or (1,), s.dtype)
+            try:
+                views[s] = b.tensor(s.name, kind, s.shape or (1,), s.dtype)
+            except ncemu.Error as error:
+                raise rule_broken(error, tr.sites[s.site]) from None
     sites = [b.at(file, line) for file, line in tr.sites]
     emit = b.emit
     registers = {}
@@ -147,5 +150,5 @@ def rule_broken(error, site=None):
     if site is None:
         file, line = (first.file, first.line) if first is not None else (error.file, error.line)
         site = (file or "<kernel>", line or 0)
-    full = "does not fit into" in text
+    full = "does not fit into" in text or "bytes per partition; " in text or "more than 2^60 elements" in text
     return RuleBroken("err_out_of_memory" if full else "err_rule_of_the_machine", text, site)

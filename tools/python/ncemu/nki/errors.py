@@ -29,26 +29,29 @@ def kernel_frame():
     return frame
 
 
-def _pending_site():
-    """The place of the call that is emitted now, if that happens later than the call."""
-    from ncemu.nki import trace
-    if trace._stack and trace._stack[-1].frozen_site is not None:
-        return trace._stack[-1].sites[trace._stack[-1].frozen_site]
-    return None
-
-
 class NkiError(Exception):
     """`name` is the catalogue's (err_...), `file` and `line` say where the kernel is wrong."""
 
     def __init__(self, name, message, site=None):
         if site is None:
-            site = _pending_site()
+            from ncemu.nki import trace
+            site = trace.pending_site()
         if site is None:
             frame = kernel_frame()
             site = (frame.f_code.co_filename, frame.f_lineno)
         self.name, self.message = name, message
         self.file, self.line = site
         super().__init__(f"{self.file}:{self.line}: {name}: {message}")
+
+    def __reduce__(self):
+        """Errors of worker processes come back as they were."""
+        return _again, (type(self), self.name, self.message, (self.file, self.line))
+
+
+def _again(kind, name, message, site):
+    error = kind.__new__(kind)
+    NkiError.__init__(error, name, message, site)
+    return error
 
 
 class OutOfBoundError(NkiError, IndexError):

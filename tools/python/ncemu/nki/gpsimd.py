@@ -6,12 +6,13 @@ from ncemu.nki.elementwise import in_sbuf, tensor_copy
 from ncemu.nki.errors import NkiError, UnsupportedError
 from ncemu.nki.index import Index, Mask
 from ncemu.nki.operands import box, chip, dims_text
+from ncemu.nki.operators import pairs
 from ncemu.nki.tensor import new_tile
 
 
 def iota(tr, dst, pattern, offset=0, channel_multiplier=0):
     """dst[p, i] = offset + p * channel_multiplier + the pattern's value; pattern: [[step, count], ...]."""
-    operands = [(None, chip(dst)), ("pattern", dims_text([tuple(d) for d in pattern]))]
+    operands = [(None, chip(dst)), ("pattern", dims_text(pairs(pattern, "iota's pattern")))]
     if offset:
         operands.append(("offset", str(int(offset))))
     if channel_multiplier:

@@ -5,6 +5,7 @@ subscript compiles to one access pattern. Comparisons give a Mask: a conjunction
 """
 
 from ncemu.nki.errors import NkiError
+from ncemu.nki.operators import span_of
 
 
 def broadcast_shapes(a, b):
@@ -215,7 +216,9 @@ class Mask:
 
 def arange(*args):
     """nl.arange: an index of one axis."""
-    span = range(*[int(a) for a in args])
+    span = span_of("arange", args)
+    if not span:
+        raise NkiError("err_empty_slice", f"nl.arange({', '.join([str(a) for a in args])}) has no element")
     return Index((len(span),), (span.step,), span.start)
 
 

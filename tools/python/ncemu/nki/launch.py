@@ -6,12 +6,14 @@ What the kernel returns comes back as numpy arrays; arrays of arguments that the
 import functools
 import gc
 import inspect
+import operator
 
 import numpy as np
 
 from ncemu.nki import backend, session, target as targets, trace as tracing
 from ncemu.nki.errors import NkiError
 from ncemu.nki.memory import Blocks
+from ncemu.nki.operators import integer
 from ncemu.nki.tensor import Tensor, whole_view
 from ncemu.nki.types import isa_type, public_type
 
@@ -78,8 +80,14 @@ def trace_kernel(function, args, kwargs, generation, machine=None, grid=None):
 def _trace(function, args, kwargs, generation, machine, grid):
     tr = tracing.Trace(targets.chosen(machine), generation, function.__name__)
     tr.machine = None if machine is None or isinstance(machine, str) else machine
+    code = getattr(function, "__code__", None)
+    if code is not None:
+        tr.place = (code.co_filename, code.co_firstlineno)
     signature = inspect.signature(function)
-    bound = signature.bind(*args, **kwargs)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{function.__name__}(): {error}") from None
     bound.apply_defaults()
     grid = tuple(grid) if grid else (1,)
     tr.grid = grid
@@ -136,17 +144,13 @@ def finish(tr, returned):
         if s.kind == "input" and s.is_written:
             s.kind = "inout"
     if not results and not any(s.kind == "inout" for s in tr.storages):
-        raise NkiError("err_tensor_output_not_written_to", f"the kernel '{tr.name}' writes no output", _where(tr))
+        raise NkiError("err_tensor_output_not_written_to", f"the kernel '{tr.name}' writes no output", tr.place)
     for position, s in tr.barriers:
         if s.fill:
             s.first = min(s.first, position)
             s.last = max(s.last, position)
         else:
             tr.instructions[position] = None
-
-
-def _where(tr):
-    return tr.sites[0] if tr.sites else ("<kernel>", 0)
 
 
 def convert(returned, arrays):
@@ -184,6 +188,13 @@ class Kernel:
         self.grid, self.machine, self.session = grid, machine, session
         self.last = None
         functools.update_wrapper(self, function)
+        self.gridless = self  # the kernel that this was made of by kernel[grid]
+
+    def __reduce__(self):
+        """By name, as functions are: worker processes get a kernel of a module that way."""
+        if self.gridless is not self:
+            return operator.getitem, (self.gridless, self.grid)
+        return self.__qualname__
 
     def __get__(self, instance, owner=None):
         if instance is None:
@@ -195,7 +206,9 @@ class Kernel:
             grid = tuple([_size(g) for g in grid])
         else:
             grid = (_size(grid),)
-        return Kernel(self.function, self.generation, self.mode, grid, self.machine, self.session)
+        kernel = Kernel(self.function, self.generation, self.mode, grid, self.machine, self.session)
+        kernel.gridless = self.gridless
+        return kernel
 
     def __call__(self, *args, **kwargs):
         if tracing.tracing():
@@ -208,7 +221,11 @@ class Kernel:
 
 
 def _size(g):
-    return int(getattr(g, "size", g))
+    """The programs along one axis of a grid."""
+    n = integer(getattr(g, "size", g))
+    if n is None or n < 1:
+        raise NkiError("err_unsupported_operand", f"a grid has positive integers, found {g!r}")
+    return n
 
 
 def run(kernel, args, kwargs):
@@ -218,7 +235,7 @@ def run(kernel, args, kwargs):
     traced = trace_kernel(kernel.function, args, kwargs, kernel.generation, now.machine or kernel.machine, kernel.grid)
     tr = traced.trace
     result = backend.run(tr, now)
-    kernel.last = result
+    kernel.last = kernel.gridless.last = result
     now.finished(kernel, result)
     if not result.arrays:
         result.arrays = {s.name: np.zeros(s.shape, public_type(s.dtype)) for s in tr.storages if s.kind in ("output", "inout")}

@@ -9,6 +9,7 @@ from ncemu.nki.tensor import new_tile
 
 MOVING, STATIONARY = 512, 128  # largest free sizes (datasheet 6.1)
 ADD = "add"                    # of `accumulate`: what += means
+ONLY_THEMSELVES = ("f32", "tf32")  # pair with each other, not with narrower types (datasheet 6.1)
 BLOCK = 32                     # of the vector engine's transpose (datasheet 6.2)
 
 
@@ -32,6 +33,10 @@ def check_operands(stationary, moving):
         raise NkiError("err_num_partition_mismatch",
                        f"number of partitions (dimension 0 size of a tile) mismatch in parameters "
                        f"({stationary.describe()}, {moving.describe()}) of 'nc_matmul'")
+    if stationary.isa != moving.isa and (stationary.isa in ONLY_THEMSELVES or moving.isa in ONLY_THEMSELVES) and \
+            not (stationary.isa in ONLY_THEMSELVES and moving.isa in ONLY_THEMSELVES):
+        raise NkiError("err_unsupported_dtype", f"stationary {stationary.describe()} is {stationary.isa} and moving {moving.describe()} "
+                       f"is {moving.isa}: f32 and tf32 pair only with each other")
     columns, rows = free_size(stationary), free_size(moving)
     for name, t, n, most in (("stationary", stationary, columns, STATIONARY), ("moving", moving, rows, MOVING)):
         if n > most:

@@ -1,13 +1,14 @@
 """Declaring memory: nl.ndarray, zeros, full, and the buffers that say where."""
 
 import linecache
+import math
 import re
 
 import numpy as np
 
 from ncemu.nki import elementwise, trace as tracing
 from ncemu.nki.errors import NkiError
-from ncemu.nki.operators import is_number
+from ncemu.nki.operators import integer, is_number
 from ncemu.nki.subscript import subscript
 from ncemu.nki.tensor import new_tile, whole_view
 from ncemu.nki.types import isa_type
@@ -31,6 +32,7 @@ class Buffer:
 
 SBUF, PSUM = Buffer("sbuf", "sbuf"), Buffer("psum", "psum")
 HBM, PRIVATE, SHARED = Buffer("hbm", "hbm"), Buffer("private_hbm", "hbm"), Buffer("shared_hbm", "hbm")
+SPACES = {b.name: b.space for b in (SBUF, PSUM, HBM, PRIVATE, SHARED)}
 
 
 class ParDim(int):
@@ -124,7 +126,11 @@ class Blocks:
 def _shape(shape):
     if is_number(shape):
         shape = (shape,)
-    return tuple([n if isinstance(n, ParDim) else int(n) for n in shape])
+    if isinstance(shape, (tuple, list)):
+        sizes = tuple([n if isinstance(n, ParDim) else integer(n) for n in shape])
+        if sizes and None not in sizes and min(sizes) > 0:
+            return sizes
+    raise NkiError("err_unsupported_operand", f"a shape is a tuple of positive integers, found {shape!r}")
 
 
 _ASSIGNMENT = re.compile(r"\s*(?:\w+\s*,\s*)*?([A-Za-z_]\w*)\s*(?::[^=]*)?=[^=]")
@@ -153,8 +159,10 @@ def ndarray(shape, dtype, buffer=None, name=None, address=None, **_):
     elif isinstance(buffer, Buffer):
         space = buffer.space
     elif isinstance(buffer, str):
-        space = "hbm" if buffer.endswith("hbm") else buffer
+        space = SPACES.get(buffer)
     else:
+        space = None
+    if space is None:
         raise NkiError("err_unsupported_memory", f"{buffer!r} is no buffer")
     site = tr.site()
     name = name or variable(tr.sites[site])
@@ -171,7 +179,7 @@ def hbm(tr, shape, isa, buffer, name):
             known = tr.shared[tr.shared_next]
             tr.shared_next += 1
             return whole_view(known)
-    elements = int(np.prod(shape, dtype=np.int64))
+    elements = math.prod(shape)
     s = tr.storage(tr.unique(name), "hbm", isa, shape, 0, elements)
     s.kind = "hbm"
     if buffer is SHARED and tr.grid != (1,):
@@ -200,7 +208,10 @@ def placed(tr, shape, isa, space, name, allocator, address, index, lead, site):
     if allocator is not None:
         t.storage.fixed = allocator.place(index, lead, t.shape, isa)
     elif address is not None:
-        t.storage.fixed = (int(address[0]), int(address[1]))
+        at = tuple([integer(a) for a in address]) if isinstance(address, (tuple, list)) else ()
+        if len(at) != 2 or None in at or min(at) < 0:
+            raise NkiError("err_allocation", f"an address is (partition, byte offset), both 0 or more, found {address!r}")
+        t.storage.fixed = at
     return t
 
 

@@ -4,6 +4,8 @@ An operand is a tuple (space, storage, type or None, partition, partitions, offs
 where a view reinterprets its storage, whose own type may still change (PSUM, matmul.py).
 """
 
+import numpy as np
+
 from ncemu.nki import psum
 from ncemu.nki.errors import NkiError
 from ncemu.nki.index import Mask
@@ -90,9 +92,9 @@ def box(mask, shape):
     if mask is None or mask is True:
         return ranges, rest
     if not isinstance(mask, Mask):
-        if not bool(mask):
-            return None
-        return ranges, rest
+        if not isinstance(mask, (bool, np.bool_)):
+            raise NkiError("err_unsupported_mask", f"a mask is a condition on indices or True or False, found {type(mask).__name__}")
+        return (ranges, rest) if mask else None
     for index, relation in mask.constraints:
         rank = len(shape)
         if len(index.coefs) > rank:

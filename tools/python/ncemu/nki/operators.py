@@ -1,5 +1,7 @@
 """The operators and functions a kernel may name, and what the machine calls them (datasheet 5.1, 5.3)."""
 
+import operator
+
 import numpy as np
 
 from ncemu.nki.errors import NkiError
@@ -74,3 +76,31 @@ def activation(op):
 
 def is_number(x):
     return isinstance(x, (int, float, np.number, np.bool_))
+
+
+def integer(x):
+    """The value of an integer (Python's, numpy's, a loop variable), None for anything else."""
+    if isinstance(x, bool) or not hasattr(x, "__index__"):
+        return None
+    try:
+        return x.__index__()
+    except TypeError:  # arrays have the method, and only those of one element the value
+        return None
+
+
+def span_of(what, args):
+    """range(*args) of integers."""
+    numbers = [integer(a) for a in args]
+    if None in numbers or not 1 <= len(args) <= 3 or numbers[2:] == [0]:
+        raise NkiError("err_unsupported_operand", f"nl.{what} takes integers, start, stop and a step other than 0, found "
+                                                  f"({', '.join([repr(a) for a in args])})")
+    return range(*numbers)
+
+
+def pairs(pattern, what):
+    """((step, count), ...) of a pattern [[step, count], ...]."""
+    try:
+        found = tuple([(operator.index(step), operator.index(count)) for step, count in pattern])
+    except (TypeError, ValueError):
+        raise NkiError("err_unsupported_access_pattern", f"{what} is a list of [step, count], found {pattern!r}") from None
+    return found

@@ -1,6 +1,7 @@
 """Loops: every iteration runs; the loop variable is an integer that knows its loop."""
 
 from ncemu.nki import trace as tracing
+from ncemu.nki.operators import span_of
 
 
 class Loop:
@@ -18,7 +19,7 @@ class LoopInt(int):
 
 def loop_range(kind):
     def f(*args, **_):
-        span = range(*[int(a) for a in args])
+        span = span_of(kind, args)
         tr = tracing.current()
         loop = Loop(kind, len(span))
         tr.loops.append(loop)

@@ -8,6 +8,7 @@ moved holds its value on all five engines.
 from ncemu.nki import trace as tracing
 from ncemu.nki.emit import chip
 from ncemu.nki.errors import NkiError, UnsupportedError
+from ncemu.nki.operators import integer
 from ncemu.nki.tensor import Tensor
 
 ENGINES = ("tensor", "vector", "scalar", "gpsimd", "sync")
@@ -55,7 +56,14 @@ def _bound(value):
         if (value.scale, value.base) != (1, 0):
             raise NkiError("err_unsupported_operand", "a bound of a run-time loop is a number or a register, without arithmetic")
         return value
-    return int(value)
+    return _number(value, "a bound of a run-time loop")
+
+
+def _number(value, what):
+    found = integer(value)
+    if found is None:
+        raise NkiError("err_unsupported_operand", f"{what} is an integer or a register, found {value!r}")
+    return found
 
 
 def dynamic_range(start, stop=None, step=1):
@@ -119,7 +127,7 @@ def register_move(dst, src=None, imm=None, **_):
     tr = tracing.current()
     tr.flush()
     value = imm if src is None else src
-    value = value if isinstance(value, Register) else str(int(value))
+    value = value if isinstance(value, Register) else str(_number(value, "what a register takes"))
     for engine in ENGINES:
         tr.record("register_move", engine, [("dst", dst), ("src", value)], [], [])
 

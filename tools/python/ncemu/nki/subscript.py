@@ -2,6 +2,7 @@
 
 from ncemu.nki.errors import NkiError
 from ncemu.nki.index import DynamicSlice, Index, broadcast_shapes
+from ncemu.nki.operators import integer
 from ncemu.nki.tensor import Tensor
 
 
@@ -58,9 +59,9 @@ def _basic(t, key):
                 register, moved = _moved(t, register, start, step, axis)
                 offset += moved
                 start, stop = 0, stop.base - start.base
-            by = 1 if by is None else int(by)
-            start = 0 if start is None else int(start)
-            stop = n if stop is None else int(stop)
+            by = 1 if by is None else _integer(t, by)
+            start = 0 if start is None else _integer(t, start)
+            stop = n if stop is None else _integer(t, stop)
             if start < 0:
                 start += n
             if stop < 0:
@@ -76,14 +77,14 @@ def _basic(t, key):
                 offset += moved
                 start = 0
             else:
-                start = int(start)
+                start = _integer(t, start)
         elif _is_register(k):
             register, moved = _moved(t, register, k, step, axis)
             offset += moved
             axis += 1
             continue
         else:
-            k = int(k)
+            k = _integer(t, k)
             if k < 0:
                 k += n
             if not 0 <= k < n:
@@ -120,6 +121,17 @@ def _basic(t, key):
         t.settled()
     rows = t.rows
     return Tensor(t.storage, part, offset, tuple(out), new_pdim, t.dtype_, outside, rows, register)
+
+
+def _integer(t, k):
+    if type(k) is int:
+        return k
+    value = integer(k)
+    if value is None:
+        raise NkiError("err_unsupported_index",
+                       f"{t.describe()} is indexed by {type(k).__name__}: subscripts are integers, slices, nl.ds, nl.arange, "
+                       f"nl.mgrid and tiles of indices")
+    return value
 
 
 def _is_register(k):
@@ -207,7 +219,7 @@ def _advanced(t, key):
         if type(k) is Index:
             const = k.const
         else:
-            const = int(k)
+            const = _integer(t, k)
             if const < 0:
                 const += n
         if const + lo < 0 or const + hi >= n:

@@ -6,6 +6,7 @@ shape when an instruction uses them, because a mask may remove what lies outside
 
 from ncemu.nki import trace as tracing
 from ncemu.nki.errors import NkiError, OutOfBoundError, UnsupportedError
+from ncemu.nki.operators import pairs
 from ncemu.nki.types import SIZE, isa_type, public_type
 
 
@@ -80,6 +81,12 @@ class Tensor:
     def __bool__(self):
         raise NkiError("err_dynamic_control_flow_not_supported",
                        f"control flow depending on the values of {self.describe()} is not supported")
+
+    def _no_value(self, *_):
+        raise NkiError("err_dynamic_control_flow_not_supported",
+                       f"{self.describe()} has values when the kernel runs, not while it is traced: Python has no number for it")
+
+    __float__ = __int__ = __array__ = _no_value
 
     __hash__ = object.__hash__
 
@@ -212,7 +219,9 @@ class Tensor:
 
     def ap(self, pattern, offset=0, dtype=None, scalar_offset=None, vector_offset=None, indirect_dim=0):
         """Any pattern over the storage: [[step, count], ...]; on chip the first is the partition, its step one row."""
-        pattern = tuple([(int(s), int(n)) for s, n in pattern])
+        pattern = pairs(pattern, "an access pattern")
+        if not pattern or min([n for _, n in pattern]) < 1:
+            raise NkiError("err_unsupported_access_pattern", f"an access pattern has counts of at least 1, found {list(pattern)}")
         s = self.storage
         if scalar_offset is not None:
             raise UnsupportedError("ap() with scalar_offset is not supported")

@@ -6,6 +6,7 @@ view may still become its destination (adapter.py).
 """
 
 import sys
+import threading
 
 from ncemu.nki import errors
 from ncemu.nki.errors import NkiError
@@ -54,6 +55,7 @@ class Trace:
         self.machine = None           # a machine of one's own (ncemu.Machine), else the target's
         self.generation = generation  # of the interface: "neuronxcc" or "nki"
         self.name = name
+        self.place = ("<kernel>", 0)  # (file, line) of the kernel's function
         self.instructions = []        # [mnemonic, engine, site, operands, notes]
         self.storages = []
         self.sites = []               # (file, line)
@@ -179,19 +181,34 @@ class _Frozen:
         self.trace.frozen_site = self.before
 
 
-_stack = []
+class _Active(threading.local):
+    """The kernels that each thread traces, the innermost last."""
+
+    def __init__(self):
+        self.traces = []
+
+
+_active = _Active()
 
 
 def current():
     """The trace of the kernel that runs."""
-    if not _stack:
+    try:
+        return _active.traces[-1]
+    except IndexError:
         raise NkiError("err_nki_api_outside_of_nki_kernel",
-                       "this is not inside a kernel: decorate the function with nki.jit and call it")
-    return _stack[-1]
+                       "this is not inside a kernel: decorate the function with nki.jit and call it") from None
 
 
 def tracing():
-    return bool(_stack)
+    return bool(_active.traces)
+
+
+def pending_site():
+    """(file, line) of the call that is emitted now, if that happens later than the call; else None."""
+    if not _active.traces or _active.traces[-1].frozen_site is None:
+        return None
+    return _active.traces[-1].sites[_active.traces[-1].frozen_site]
 
 
 class active:
@@ -201,8 +218,8 @@ class active:
         self.trace = trace
 
     def __enter__(self):
-        _stack.append(self.trace)
+        _active.traces.append(self.trace)
         return self.trace
 
     def __exit__(self, *_):
-        _stack.pop()
+        _active.traces.pop()
