@@ -7,9 +7,11 @@ import functools
 import gc
 import inspect
 import operator
+import sys
 
 import numpy as np
 
+import ncemu
 from ncemu.nki import backend, session, target as targets, trace as tracing
 from ncemu.nki.errors import NkiError
 from ncemu.nki.memory import Blocks
@@ -24,24 +26,39 @@ def host_array(value):
         return value
     if isinstance(value, (int, float, str, bytes, type, list, tuple, dict)) or value is None:
         return None
-    if type(value).__module__.split(".")[0] == "torch" and hasattr(value, "detach"):
+    if is_torch(value):
         return from_torch(value)
     if hasattr(value, "__array__") and hasattr(value, "shape") and not isinstance(value, np.generic):
         return np.asarray(value)
     return None
 
 
+# Types that torch does not hand to numpy: torch's name -> (torch's integer of the width, numpy's, ours).
+TORCH_BY_BITS = {"bfloat16": ("int16", np.int16, ncemu.bfloat16),
+                 "float8_e4m3fn": ("uint8", np.uint8, ncemu.float8_e4m3fn),
+                 "float8_e5m2": ("uint8", np.uint8, ncemu.float8_e5m2)}
+
+
+def is_torch(value):
+    """A tensor of torch, which is asked for only if somebody else has imported it."""
+    return type(value).__module__.split(".")[0] == "torch" and hasattr(value, "detach")
+
+
 def from_torch(value):
+    """The numpy array on the tensor's memory, where that is the host's."""
     value = value.detach().cpu()
-    if str(value.dtype) == "torch.bfloat16":
-        import ncemu
-        return value.contiguous().view(_torch().int16).numpy().view(ncemu.bfloat16)
-    return value.numpy()
+    row = TORCH_BY_BITS.get(str(value.dtype).removeprefix("torch."))
+    if row is None:
+        return value.numpy()
+    return value.view(getattr(sys.modules["torch"], row[0])).numpy().view(row[2])
 
 
-def _torch():
-    import torch
-    return torch
+def to_torch(array):
+    torch = sys.modules["torch"]
+    for name, (_, bits, own) in TORCH_BY_BITS.items():
+        if array.dtype == np.dtype(own):
+            return torch.from_numpy(array.view(bits)).view(getattr(torch, name))
+    return torch.from_numpy(array)
 
 
 def argument(tr, name, value):
@@ -171,12 +188,18 @@ def convert(returned, arrays):
     return returned
 
 
-def like_argument(result, args):
-    """Torch in, torch out."""
-    if isinstance(result, np.ndarray) and any(type(a).__module__.split(".")[0] == "torch" for a in args):
-        return _torch().from_numpy(result)
-    if isinstance(result, tuple):
-        return tuple([like_argument(r, args) for r in result])
+def any_torch(arguments):
+    return any([any_torch(a) if isinstance(a, (list, tuple)) else is_torch(a) for a in arguments])
+
+
+def as_torch(result):
+    """Arrays as tensors of torch, in dictionaries, lists and tuples too."""
+    if isinstance(result, np.ndarray):
+        return to_torch(result)
+    if isinstance(result, dict):
+        return {k: as_torch(v) for k, v in result.items()}
+    if isinstance(result, (list, tuple)):
+        return type(result)([as_torch(r) for r in result])
     return result
 
 
@@ -245,4 +268,4 @@ def run(kernel, args, kwargs):
             if s.array.flags.writeable:
                 s.array[...] = written
     returned = convert(traced.returned, {**{s.name: s.array for s in tr.storages if s.array is not None}, **result.arrays})
-    return like_argument(returned, args)
+    return as_torch(returned) if any_torch([*args, *kwargs.values()]) else returned
