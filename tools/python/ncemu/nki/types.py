@@ -45,6 +45,8 @@ def _numpy_types():
     return result
 
 
+# Packs of four, of a later generation: libraries name them when they are imported; memory of them is refused.
+PACKS = {name: ElementType(name, size) for name, size in (("float8_e4m3fn_x4", 4), ("float8_e5m2_x4", 4), ("float4_e2m1fn_x4", 2))}
 NUMPY = _numpy_types()  # isa name -> what the interface exports as nl.<name>
 _BY_KEY = {}
 for _isa, (_names, _size, _own) in TABLE.items():

@@ -7,6 +7,9 @@ from neuronxcc.nki.language import *  # noqa: F401,F403
 from neuronxcc.nki.language import (abs, affine_range, all, bool_, hbm, max, min, num_programs, private_hbm,  # noqa: F401
                                     program_id, program_ndim, psum, sbuf, sequential_range, shared_hbm,
                                     static_range, sum, tile_size)
+from ncemu.nki.types import PACKS as _PACKS
+
+globals().update(_PACKS)
 
 
 def is_hbm(buffer):
