@@ -109,8 +109,9 @@ void one_tile(benchmark::State& state, const char* target) {
   }
   const std::vector<float> stationary = normal_values(k * m), moving = normal_values(k * n);
   std::vector<float> result(m * n);
+  PackingRoom room;
   against_peak(state, tile_multiply_adds, [&] {
-    matmul_sum({stationary.data(), m}, {moving.data(), n}, {k, m, n}, {result.data(), n});
+    matmul_sum({stationary.data(), m}, moving_of({moving.data(), n}), {k, m, n}, {result.data(), n}, room);
     benchmark::ClobberMemory();
   });
 }
@@ -125,13 +126,14 @@ void accumulate_f8e4m3(benchmark::State& state) {
   const std::vector<float> values = normal_values(k_tiles * k * n);
   from_f32(DType::f8e4m3, values.data(), stationary.data(), stationary.size());
   from_f32(DType::f8e4m3, values.data(), moving.data(), moving.size());
-  std::vector<float> wide_stationary(k * m), wide_moving(k * n), psum(m * n);
+  std::vector<float> wide_stationary(k * m), psum(m * n);
+  PackingRoom room;
   against_peak(state, k_tiles * tile_multiply_adds, [&] {
     std::fill(psum.begin(), psum.end(), 0.0F);
     for (std::size_t tile = 0; tile < k_tiles; ++tile) {
       to_f32(DType::f8e4m3, stationary.data() + tile * k * m, wide_stationary.data(), k * m);
-      to_f32(DType::f8e4m3, moving.data() + tile * k * n, wide_moving.data(), k * n);
-      matmul_add({wide_stationary.data(), m}, {wide_moving.data(), n}, {k, m, n}, {psum.data(), n});
+      matmul_add({wide_stationary.data(), m}, {DType::f8e4m3, moving.data() + tile * k * n, n}, {k, m, n},
+                 {psum.data(), n}, room);
     }
     benchmark::ClobberMemory();
   });

@@ -1,6 +1,7 @@
 // The tensor engine: load_stationary and matmul (datasheet 6.1; design: numbers, PSUM groups).
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 
 #include "emu/data/convert.h"
@@ -35,19 +36,27 @@ void read_matrix(const Operand& operand, std::vector<float>& to) {
 // The product of the stationary operand (`left`, [k, m]) and the moving one, stored or added. Its rows are
 // shared out: they are the destination's lanes, which a thread then finds in its own cache when it handles
 // the same lanes in the next instruction. For the same reason each thread converts the moving operand for
-// itself.
-void multiply(const MatrixIn& left, const Operand& moving, const MatmulSizes& sizes, const MatrixOut& result,
+// itself. True: the results are finite.
+bool multiply(const MatrixIn& left, const Operand& moving, const MatmulSizes& sizes, const MatrixOut& result,
               bool add, State& state) {
+  MovingIn right{moving.dtype(), moving.row(0) + moving.walk().offset(),
+                 static_cast<std::size_t>(moving.row(1) - moving.row(0))};
+  if (sizes.k != static_cast<std::size_t>(moving.lanes()) || !moving.walk().contiguous()) {
+    read_matrix(moving, state.moving_values);  // with double_row [lanes, 2, n], which is [2 lanes, n]
+    right = moving_of({state.moving_values.data(), sizes.n});
+  }
   const auto rows = static_cast<std::int64_t>(sizes.m);
   const auto work = static_cast<std::int64_t>(sizes.k * sizes.n / 16) * rows;
+  std::atomic<bool> finite = true;
   share_out(state.workers, rows, work, [&](const Share& some, std::size_t part) {
-    std::vector<float>& values = state.moving_values[part];
-    read_matrix(moving, values);
-    (add ? matmul_add : matmul_sum)(
-        {left.data + some.begin, left.stride}, {values.data(), sizes.n},
+    const bool all = (add ? matmul_add : matmul_sum)(
+        {left.data + some.begin, left.stride}, right,
         {sizes.k, static_cast<std::size_t>(some.end - some.begin), sizes.n},
-        {result.data + static_cast<std::size_t>(some.begin) * result.stride, result.stride});
+        {result.data + static_cast<std::size_t>(some.begin) * result.stride, result.stride},
+        state.packing_rooms[part]);
+    if (!all) finite = false;
   });
+  return finite;
 }
 
 void check_float(std::string_view mnemonic, const Operand& operand) {
@@ -221,7 +230,7 @@ void move_elements(Operand& dst, const Operand& moving, const Stationary& statio
     throw Fault(FaultKind::program, "", "matmul: transposing, moving is {} and dst {}", name(moving.dtype()),
                 name(dst.dtype()));
   }
-  std::vector<float>& values = state.moving_values.front();
+  std::vector<float>& values = state.moving_values;
   read_matrix(moving, values);
   const std::vector<int> by_moving = selection(values, k, n_count);
   const std::vector<int> by_stationary =
@@ -330,7 +339,8 @@ void exec::matmul(const Matmul& f, Engine, State& state) {
   if (is_uniform(dst, joins, group, state)) {
     auto* const words = reinterpret_cast<float*>(dst.row(0) + dst.walk().offset());
     const auto stride = static_cast<std::size_t>(dst.row(1) - dst.row(0)) / sizeof(float);
-    multiply(left, moving, {k, m, n}, {words, stride}, joins, state);
+    const bool finite = multiply(left, moving, {k, m, n}, {words, stride}, joins, state);
+    if (finite && state.watch) state.watch->found_finite();
     if (joins) return;
     for_each_segment(dst, [&](float*, const PsumGroups::Words& which) { state.groups.stamp(which, group); });
     return;

@@ -1,13 +1,18 @@
 // An outer-product kernel: a block of results stays in registers while k ascends, so that every result is
 // one chain of fused multiply-adds, whatever the blocking. Blocks of k continue from the stored results,
-// which rounds nothing. Both operands are packed into panels that the inner loop reads in order.
+// which rounds nothing. Both operands are packed into panels that the inner loop reads in order; the moving
+// one becomes fp32 on the way.
 
 #include "emu/data/matmul_kernel.h"
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -19,6 +24,10 @@
 // After foreach_target.h.
 #include <hwy/highway.h>
 
+#include "emu/data/float_decode-inl.h"
+#include "isa/fault.h"
+#include "isa/number.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace ncemu::HWY_NAMESPACE {
 #if NCEMU_PLAIN_TARGET
@@ -28,26 +37,38 @@ float canonical(float value) {
   return std::isnan(value) ? std::numeric_limits<float>::quiet_NaN() : value;
 }
 
-void all_matmul(const MatrixIn& stationary, const MatrixIn& moving, const MatmulSizes& sizes,
-                const MatrixOut& result, bool add) {
+void read_row(const MovingIn& moving, std::size_t k, std::span<float> row) {
+  const auto size = static_cast<std::size_t>(size_of(moving.type));
+  for (std::size_t n = 0; n < row.size(); ++n) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, moving.data + k * moving.stride + n * size, size);
+    row[n] = moving.type == DType::f32 ? std::bit_cast<float>(bits) : from_bits(moving.type, bits);
+  }
+}
+
+bool all_matmul(const MatrixIn& stationary, const MovingIn& moving, const MatmulSizes& sizes,
+                const MatrixOut& result, bool add, PackingRoom& room) {
+  room.resize(sizes.k * sizes.n);
+  for (std::size_t k = 0; k < sizes.k; ++k) read_row(moving, k, {room.data() + k * sizes.n, sizes.n});
   std::vector<float> sums(sizes.n);
+  bool finite = true;
   for (std::size_t m = 0; m < sizes.m; ++m) {
     std::fill(sums.begin(), sums.end(), 0.0F);
     for (std::size_t k = 0; k < sizes.k; ++k) {
       const float left = stationary.data[k * stationary.stride + m];
-      const float* const right = moving.data + k * moving.stride;
+      const float* const right = room.data() + k * sizes.n;
       for (std::size_t n = 0; n < sizes.n; ++n) sums[n] = std::fma(left, right[n], sums[n]);
     }
     float* const row = result.data + m * result.stride;
-    for (std::size_t n = 0; n < sizes.n; ++n) row[n] = canonical(add ? row[n] + sums[n] : sums[n]);
+    for (std::size_t n = 0; n < sizes.n; ++n) {
+      row[n] = canonical(add ? row[n] + sums[n] : sums[n]);
+      finite = finite && std::isfinite(row[n]);
+    }
   }
+  return finite;
 }
 
 #else
-
-namespace hn = hwy::HWY_NAMESPACE;
-using Floats = hn::ScalableTag<float>;
-using FloatVector = hn::Vec<Floats>;
 
 static_assert(HWY_NATIVE_FMA, "a target without fused multiply-add would round twice");
 
@@ -59,8 +80,13 @@ constexpr std::size_t most_rows = HWY_TARGET == HWY_AVX2 ? 6 : 12;
 constexpr std::size_t vectors = 2;
 constexpr std::size_t columns = vectors * lanes;
 
-// A moving panel of one block of k is at most 16 KiB, half of a first-level cache.
 constexpr std::size_t k_block = 128;
+// Moving panels that one pass over the stationary operand meets: 16 KiB of them, half of a first-level cache.
+constexpr std::size_t panels_together = 4096 / (k_block * columns);
+static_assert(panels_together >= 1);
+// From one packed moving panel to the next. A power of two would put the same k of all panels, which are
+// written one after the other, into one set of the cache.
+constexpr std::size_t panel_stride = k_block * columns + lanes;
 // Stationary rows packed at a time: those of one instruction.
 constexpr std::size_t m_block = 128;
 
@@ -82,9 +108,10 @@ HWY_INLINE FloatVector canonical(FloatVector value) {
   return hn::IfThenElse(hn::Eq(value, value), value, nan);
 }
 
-// Every loop over rows and vectors is unrolled, or the compiler would keep the sums in memory.
+// Every loop over rows and vectors is unrolled, or the compiler would keep the sums in memory. True: what it
+// stored is finite.
 template <std::size_t rows>
-void multiply_tile(const Tile& tile) {
+bool multiply_tile(const Tile& tile) {
   const Floats df;
   FloatVector sums[rows][vectors];
   float* result = tile.result;
@@ -123,15 +150,19 @@ void multiply_tile(const Tile& tile) {
         sums[row][v] = hn::Add(hn::LoadU(df, result + row * tile.stride + v * lanes), sums[row][v]);
     }
   }
+  FloatVector finite = hn::Zero(df);  // stays it: 0 times a finite number is 0, else NaN
   HWY_UNROLL(12)
   for (std::size_t row = 0; row < rows; ++row) {
     HWY_UNROLL(2)
-    for (std::size_t v = 0; v < vectors; ++v)
+    for (std::size_t v = 0; v < vectors; ++v) {
       hn::StoreU(canonical(sums[row][v]), df, result + row * tile.stride + v * lanes);
+      finite = hn::MulAdd(sums[row][v], hn::Zero(df), finite);
+    }
   }
+  return hn::AllTrue(df, hn::Eq(finite, finite));
 }
 
-using TileKernel = void (*)(const Tile&);
+using TileKernel = bool (*)(const Tile&);
 
 template <std::size_t... index>
 constexpr auto tile_kernels(std::index_sequence<index...>) {
@@ -141,7 +172,7 @@ constexpr auto tile_kernels(std::index_sequence<index...>) {
 constexpr auto kernels = tile_kernels(std::make_index_sequence<most_rows>());  // [rows - 1]
 
 // A partial panel of columns goes through a full tile beside the result.
-void multiply_narrow_tile(Tile tile, std::size_t rows, std::size_t used_columns) {
+bool multiply_narrow_tile(Tile tile, std::size_t rows, std::size_t used_columns) {
   alignas(64) float buffer[most_rows * columns] = {};
   float* result = tile.result;
   for (std::size_t row = 0; row < rows; ++row) {
@@ -150,10 +181,11 @@ void multiply_narrow_tile(Tile tile, std::size_t rows, std::size_t used_columns)
   }
   const std::size_t stride = std::exchange(tile.stride, columns);
   tile.result = buffer;
-  kernels[rows - 1](tile);
+  const bool finite = kernels[rows - 1](tile);
   for (std::size_t row = 0; row < rows; ++row) {
     std::copy_n(buffer + row * columns, used_columns, result + row * stride);
   }
+  return finite;
 }
 
 // Rows of a block, split into panels of nearly equal height: 128 rows are 7 panels of 12 and 4 of 11, not 10
@@ -180,73 +212,106 @@ void pack_stationary(const MatrixIn& stationary, std::size_t k_count, const Pane
   }
 }
 
-void pack_moving(const MatrixIn& moving, std::size_t k_count, std::size_t used_columns, float* packed) {
+// Row after row of the moving operand as fp32 into its panels, the last padded with zeros.
+template <DType type>
+void pack_moving(const MovingIn& moving, std::size_t k_count, std::size_t n_count, float* packed) {
   const Floats df;
-  const float* source = moving.data;
-  if (used_columns == columns) {
-    for (std::size_t k = 0; k < k_count; ++k, packed += columns, source += moving.stride) {
+  constexpr auto size = static_cast<std::size_t>(size_of(type));
+  const std::size_t full = n_count / columns, rest = n_count % columns;
+  const std::byte* source = moving.data;
+  for (std::size_t k = 0; k < k_count; ++k, source += moving.stride, packed += columns) {
+    float* to = packed;
+    for (std::size_t panel = 0; panel < full; ++panel, to += panel_stride) {
+      HWY_UNROLL(2)
       for (std::size_t v = 0; v < vectors; ++v)
-        hn::Store(hn::LoadU(df, source + v * lanes), df, packed + v * lanes);
+        hn::Store(decode_float<type>(source + (panel * columns + v * lanes) * size), df, to + v * lanes);
     }
-    return;
+    if (rest == 0) continue;
+    alignas(64) std::byte last[columns * size] = {};
+    std::memcpy(last, source + full * columns * size, rest * size);
+    for (std::size_t v = 0; v < vectors; ++v)
+      hn::Store(decode_float<type>(last + v * lanes * size), df, to + v * lanes);
   }
-  for (std::size_t k = 0; k < k_count; ++k, packed += columns, source += moving.stride) {
-    std::fill_n(std::copy_n(source, used_columns, packed), columns - used_columns, 0.0F);
+}
+
+void pack_moving(const MovingIn& moving, std::size_t k_count, std::size_t n_count, float* packed) {
+  switch (moving.type) {
+    case DType::f32: return pack_moving<DType::f32>(moving, k_count, n_count, packed);
+    case DType::tf32: return pack_moving<DType::tf32>(moving, k_count, n_count, packed);
+    case DType::bf16: return pack_moving<DType::bf16>(moving, k_count, n_count, packed);
+    case DType::f16: return pack_moving<DType::f16>(moving, k_count, n_count, packed);
+    case DType::f8e5m2: return pack_moving<DType::f8e5m2>(moving, k_count, n_count, packed);
+    case DType::f8e4m3: return pack_moving<DType::f8e4m3>(moving, k_count, n_count, packed);
+    case DType::f8e3m4: return pack_moving<DType::f8e3m4>(moving, k_count, n_count, packed);
+    case DType::f8e4m3fn: return pack_moving<DType::f8e4m3fn>(moving, k_count, n_count, packed);
+    default: ensure(false, "the tensor engine multiplies floats");
   }
 }
 
 // One block of k and of rows, all columns.
-void multiply_block(const MatrixIn& stationary, const MatrixIn& moving, const MatmulSizes& sizes,
+bool multiply_block(const MatrixIn& stationary, const float* packed_moving, const MatmulSizes& sizes,
                     const MatrixOut& result, bool first, bool add) {
   alignas(64) float packed_stationary[packed_room];
-  alignas(64) float packed_moving[k_block * columns];
   const Panels panels(sizes.m);
   pack_stationary(stationary, sizes.k, panels, packed_stationary);
-  for (std::size_t n = 0; n < sizes.n; n += columns) {
-    const std::size_t used_columns = std::min(columns, sizes.n - n);
-    pack_moving({moving.data + n, moving.stride}, sizes.k, used_columns, packed_moving);
+  const std::size_t moving_panels = (sizes.n + columns - 1) / columns;
+  bool finite = true;
+  for (std::size_t together = 0; together < moving_panels; together += panels_together) {
+    const std::size_t end = std::min(together + panels_together, moving_panels);
     for (std::size_t panel = 0; panel < panels.count; ++panel) {
       const std::size_t begin = panels.begin(panel), panel_rows = panels.begin(panel + 1) - begin;
-      const Tile tile{.stationary = packed_stationary + begin * sizes.k,
-                      .moving = packed_moving,
-                      .k_count = sizes.k,
-                      .result = result.data + begin * result.stride + n,
-                      .stride = result.stride,
-                      .first = first,
-                      .add = add};
-      if (used_columns == columns) {
-        kernels[panel_rows - 1](tile);
-      } else {
-        multiply_narrow_tile(tile, panel_rows, used_columns);
+      for (std::size_t p = together; p < end; ++p) {
+        const std::size_t n = p * columns, used_columns = std::min(columns, sizes.n - n);
+        const Tile tile{.stationary = packed_stationary + begin * sizes.k,
+                        .moving = packed_moving + p * panel_stride,
+                        .k_count = sizes.k,
+                        .result = result.data + begin * result.stride + n,
+                        .stride = result.stride,
+                        .first = first,
+                        .add = add};
+        finite &= used_columns == columns ? kernels[panel_rows - 1](tile)
+                                          : multiply_narrow_tile(tile, panel_rows, used_columns);
       }
     }
   }
+  return finite;
 }
 
-void all_matmul(const MatrixIn& stationary, const MatrixIn& moving, const MatmulSizes& sizes,
-                const MatrixOut& result, bool add) {
+bool all_matmul(const MatrixIn& stationary, const MovingIn& moving, const MatmulSizes& sizes,
+                const MatrixOut& result, bool add, PackingRoom& room) {
+  bool finite = true;
   if (add && sizes.k > k_block) {
     // The result cannot hold the sums of the first blocks: they come to be added when they are complete.
     std::vector<float> sums(sizes.m * sizes.n);
-    all_matmul(stationary, moving, sizes, {sums.data(), sizes.n}, false);
+    all_matmul(stationary, moving, sizes, {sums.data(), sizes.n}, false, room);
     for (std::size_t m = 0; m < sizes.m; ++m) {
       float* const row = result.data + m * result.stride;
       for (std::size_t n = 0; n < sizes.n; ++n) {
         const float total = row[n] + sums[m * sizes.n + n];
         row[n] = total == total ? total : std::numeric_limits<float>::quiet_NaN();
+        finite = finite && std::isfinite(total);
       }
     }
-    return;
+    return finite;
   }
-  for (std::size_t m = 0; m < sizes.m; m += m_block) {
-    const std::size_t rows = std::min(m_block, sizes.m - m);
-    for (std::size_t k = 0; k < sizes.k; k += k_block) {
-      const std::size_t block = std::min(k_block, sizes.k - k);
-      multiply_block({stationary.data + k * stationary.stride + m, stationary.stride},
-                     {moving.data + k * moving.stride, moving.stride}, {block, rows, sizes.n},
-                     {result.data + m * result.stride, result.stride}, k == 0, add);
+  // Whole panels at an aligned place of the room.
+  const std::size_t moving_panels = (sizes.n + columns - 1) / columns;
+  room.resize(std::max(room.size(), moving_panels * panel_stride + lanes));
+  void* place = room.data();
+  std::size_t space = room.size() * sizeof(float);
+  auto* const packed = static_cast<float*>(
+      std::align(lanes * sizeof(float), moving_panels * panel_stride * sizeof(float), place, space));
+  for (std::size_t k = 0; k < sizes.k; k += k_block) {
+    const std::size_t block = std::min(k_block, sizes.k - k);
+    pack_moving({moving.type, moving.data + k * moving.stride, moving.stride}, block, sizes.n, packed);
+    for (std::size_t m = 0; m < sizes.m; m += m_block) {
+      const std::size_t rows = std::min(m_block, sizes.m - m);
+      finite &= multiply_block({stationary.data + k * stationary.stride + m, stationary.stride}, packed,
+                               {block, rows, sizes.n}, {result.data + m * result.stride, result.stride},
+                               k == 0, add);
     }
   }
+  return finite;
 }
 
 #endif  // NCEMU_PLAIN_TARGET
@@ -258,14 +323,14 @@ namespace ncemu {
 
 HWY_EXPORT(all_matmul);
 
-void matmul_sum(const MatrixIn& stationary, const MatrixIn& moving, const MatmulSizes& sizes,
-                const MatrixOut& result) {
-  HWY_DYNAMIC_DISPATCH(all_matmul)(stationary, moving, sizes, result, false);
+bool matmul_sum(const MatrixIn& stationary, const MovingIn& moving, const MatmulSizes& sizes,
+                const MatrixOut& result, PackingRoom& room) {
+  return HWY_DYNAMIC_DISPATCH(all_matmul)(stationary, moving, sizes, result, false, room);
 }
 
-void matmul_add(const MatrixIn& stationary, const MatrixIn& moving, const MatmulSizes& sizes,
-                const MatrixOut& result) {
-  HWY_DYNAMIC_DISPATCH(all_matmul)(stationary, moving, sizes, result, true);
+bool matmul_add(const MatrixIn& stationary, const MovingIn& moving, const MatmulSizes& sizes,
+                const MatrixOut& result, PackingRoom& room) {
+  return HWY_DYNAMIC_DISPATCH(all_matmul)(stationary, moving, sizes, result, true, room);
 }
 
 }  // namespace ncemu

@@ -92,7 +92,7 @@ std::byte* HbmMemory::page(std::uint16_t tensor, std::int64_t offset, bool whole
   auto& page = r.pages[static_cast<std::size_t>(page_of(offset))];
   if (!page) {
     const auto size = static_cast<std::size_t>(bytes_of_page(offset, r.bytes));
-    page = std::make_unique_for_overwrite<std::byte[]>(size);
+    page = Page(std::make_unique_for_overwrite<std::byte[]>(size).release());
     if (!whole) std::fill_n(page.get(), size, initial_);
   }
   return page.get();
@@ -126,6 +126,17 @@ void HbmMemory::write(std::uint16_t tensor, std::int64_t offset, std::span<const
     std::memcpy(page(tensor, offset, whole) + within(offset), from.data(), count);
     from = from.subspan(count);
     offset += static_cast<std::int64_t>(count);
+  }
+}
+
+void HbmMemory::adopt(std::uint16_t tensor, std::vector<std::byte> bytes) {
+  ensure(tensor < regions_.size(), "an operand names a tensor of the program");
+  Region& r = regions_[tensor];
+  ensure(static_cast<std::int64_t>(bytes.size()) == r.bytes, "what a tensor adopts has its size");
+  r.adopted = std::move(bytes);
+  for (std::size_t i = 0; i < r.pages.size(); ++i) {
+    ensure(r.pages[i] == nullptr, "a tensor adopts its bytes before it is written");
+    r.pages[i] = Page(r.adopted.data() + i * page_bytes, {.own = false});
   }
 }
 

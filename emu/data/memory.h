@@ -74,16 +74,26 @@ class HbmMemory {
   // Offsets in bytes; the range must lie inside the tensor.
   void read(std::uint16_t tensor, std::int64_t offset, std::span<std::byte> to) const;
   void write(std::uint16_t tensor, std::int64_t offset, std::span<const std::byte> from);
+  // The whole tensor at once, without a copy; nothing of it was written before.
+  void adopt(std::uint16_t tensor, std::vector<std::byte> bytes);
   // The longest contiguous piece that starts at `offset`, at most `length` bytes.
   std::span<const std::byte> view(std::uint16_t tensor, std::int64_t offset, std::int64_t length) const;
   std::span<std::byte> edit(std::uint16_t tensor, std::int64_t offset, std::int64_t length);
 
  private:
+  struct Release {
+    bool own = true;  // false: a part of what was adopted
+    void operator()(std::byte* page) const {
+      if (own) delete[] page;
+    }
+  };
+  using Page = std::unique_ptr<std::byte[], Release>;
   struct Region {
     std::string name;
     DType dtype = DType::f32;
     std::int64_t bytes = 0;
-    std::vector<std::unique_ptr<std::byte[]>> pages;  // null: untouched, reads as 0xFF
+    std::vector<std::byte> adopted;
+    std::vector<Page> pages;  // null: untouched, reads as 0xFF
   };
   const Region& region(std::uint16_t tensor) const;
   // The page of a byte, made if it is not there; with `whole`, its old content is about to be overwritten.

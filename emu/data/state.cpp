@@ -64,7 +64,7 @@ std::uint32_t load_element(const MemoryOperand& operand, const State& state) {
 
 void State::share_work(Workers& helpers) {
   workers = &helpers;
-  moving_values.resize(static_cast<std::size_t>(helpers.threads()));
+  packing_rooms.resize(static_cast<std::size_t>(helpers.threads()));
 }
 
 void store_element(const MemoryOperand& operand, std::uint32_t bits, State& state) {

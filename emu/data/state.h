@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "emu/data/lane_random.h"
+#include "emu/data/matmul_kernel.h"
 #include "emu/data/memory.h"
 #include "emu/data/stochastic_rounding.h"
 #include "emu/data/value_watch.h"
@@ -76,7 +77,8 @@ struct State {
   Workers* workers = nullptr;  // threads that help with large instructions; null: none
 
   // Room for one matmul, kept between instructions.
-  std::vector<std::vector<float>> moving_values = std::vector<std::vector<float>>(1);  // of each thread
+  std::vector<PackingRoom> packing_rooms = std::vector<PackingRoom>(1);  // of each thread
+  std::vector<float> moving_values;
   std::vector<float> product;
 };
 

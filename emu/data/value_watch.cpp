@@ -238,6 +238,7 @@ SaturationCount* saturation_of(State& state, DType type) {
 void ValueWatch::before(const Instruction& instruction, const State& state) {
   saturation_.begin(state.workers != nullptr ? &state.workers->guard() : nullptr);
   finite_before_ = true;
+  found_finite_ = false;
   // As long as nothing anywhere is infinite or NaN, what an instruction overwrites need not be looked at.
   if (!started_) all_finite_ = everything_is_finite(state);
   started_ = true;
@@ -257,7 +258,7 @@ void ValueWatch::after(const Instruction& instruction, State& state) {
   int partition = 0;               // of the destination,
   std::int64_t lane_elements = 0;  // and its elements per partition; 0: in HBM
   std::optional<Spot> made;
-  const bool looks = !only_moves(instruction) && !by_index(instruction);
+  const bool looks = !found_finite_ && !only_moves(instruction) && !by_index(instruction);
   for_each_access(instruction, [&](const auto& pattern, Role role) {
     if (role != Role::write) return;
     if constexpr (std::is_same_v<std::decay_t<decltype(pattern)>, AccessPattern>) {

@@ -48,11 +48,14 @@ class ValueWatch {
   void before(const Instruction& instruction, const State& state);
   void after(const Instruction& instruction, State& state);
   SaturationCount& saturation() { return saturation_; }
+  // The instruction saw for itself that all its results are finite: they need not be looked at again.
+  void found_finite() { found_finite_ = true; }
 
  private:
   SaturationCount saturation_;
   bool started_ = false, all_finite_ = false;
   bool finite_before_ = true;  // of sources that the instruction may overwrite
+  bool found_finite_ = false;  // by the instruction itself
   bool anything_reported_ = false;
 };
 

@@ -136,7 +136,6 @@ RunReport execute(const Kernel& kernel, const RunRequest& request, std::FILE* va
           fmt::format("input '{}': {} values of {} are too large for the type and became infinite",
                       input.name, input.overflowed, input.source));
     }
-    std::vector<std::byte>().swap(input.bytes);  // the machine has them now
   }
 
   report.result = machine.run();

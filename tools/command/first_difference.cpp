@@ -26,7 +26,8 @@ void run_once(const Kernel& kernel, const RunRequest& request, const Effect& eff
   options.interrupted = [&] { return watch.ask(0); };
   options.on_effect = effect;
   Machine machine(kernel.machine, kernel.program, std::move(options));
-  fill(machine.state(), load_inputs(kernel.program, request.in));
+  std::vector<Input> inputs = load_inputs(kernel.program, request.in);
+  fill(machine.state(), inputs);
   const RunResult result = machine.run();
   if (result.status != RunStatus::finished) {
     throw Fault(FaultKind::program, kernel.program.name, "{}{}",

@@ -1,6 +1,7 @@
 #include "tools/command/inputs.h"
 
 #include <optional>
+#include <utility>
 
 #include "isa/fault.h"
 #include "tools/command/options.h"
@@ -81,8 +82,8 @@ void check_input_names(const Program& program, const std::vector<std::string>& a
   sources(program, assignments);
 }
 
-void fill(State& state, const std::vector<Input>& inputs) {
-  for (const Input& input : inputs) state.hbm.write(input.tensor, 0, input.bytes);
+void fill(State& state, std::vector<Input>& inputs) {
+  for (Input& input : inputs) state.hbm.adopt(input.tensor, std::exchange(input.bytes, {}));
 }
 
 }  // namespace ncemu::command

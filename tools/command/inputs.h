@@ -25,6 +25,7 @@ std::vector<Input> load_inputs(const Program& program, const std::vector<std::st
 // The same checks of names, without reading anything: for modes without data, which need no inputs.
 void check_input_names(const Program& program, const std::vector<std::string>& assignments);
 
-void fill(State& state, const std::vector<Input>& inputs);
+// Hands the bytes over: the state has them then, `inputs` no more.
+void fill(State& state, std::vector<Input>& inputs);
 
 }  // namespace ncemu::command

@@ -70,6 +70,26 @@ TEST_CASE("a view of HBM ends with its page and with its tensor") {
   CHECK_THROWS_AS(hbm.view(0, -1, 1), Fault);
 }
 
+TEST_CASE("a tensor that adopts its bytes reads, edits and writes like any other") {
+  const std::int64_t size = 2 * page + 3;
+  std::vector<std::byte> bytes(static_cast<std::size_t>(size));
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7);
+  HbmMemory hbm({tensor(TensorKind::input, size), tensor(TensorKind::scratch, 4)});
+  hbm.adopt(0, bytes);
+  CHECK(hbm.exists(0, size - 1));
+  CHECK(hbm.edit(0, page - 1, 10).size() == 1);
+  hbm.edit(0, page - 1, 1)[0] = std::byte{1};
+  hbm.write(0, 2 * page + 1, std::vector{std::byte{2}, std::byte{3}});
+  bytes[static_cast<std::size_t>(page) - 1] = std::byte{1};
+  bytes[static_cast<std::size_t>(size) - 2] = std::byte{2};
+  bytes[static_cast<std::size_t>(size) - 1] = std::byte{3};
+  std::vector<std::byte> all(bytes.size());
+  hbm.read(0, 0, all);
+  CHECK(all == bytes);
+  CHECK_THROWS_AS(hbm.adopt(0, bytes), Fault);                      // written before
+  CHECK_THROWS_AS(hbm.adopt(1, std::vector<std::byte>(5)), Fault);  // another size
+}
+
 TEST_CASE("a constant is in HBM from the start") {
   Tensor t = tensor(TensorKind::constant, 1000);
   t.data = numbered(1000);
