@@ -9,11 +9,9 @@
 namespace ncemu {
 namespace {
 
-// Whether claims of these ports keep each other out.
-bool exclude(PortBits a, PortBits b) {
-  Ports ports;
-  ports.claim(a, 0, 1);
-  return ports.free_at(b) > 0;
+// Whether an instruction that runs keeps the other waiting.
+bool keeps_waiting(const PortUse& running, const PortUse& other) {
+  return (running.holds & other.waits) != 0;
 }
 
 }  // namespace
@@ -34,7 +32,7 @@ const Prepared& Core::prepare(EngineCore& engine) {
   if (clocked_) {
     prepared.cost = ncemu::cost(instruction, engine.engine, machine_);
     if (prepared.kind == Prepared::Kind::data && !options_.share_ports) {
-      prepared.ports = exclusive_ports(instruction, engine.engine, machine_.target.generation);
+      prepared.ports = port_use(instruction, engine.engine, machine_);
     }
   }
   if (prepared.kind == Prepared::Kind::transfer) {
@@ -55,6 +53,7 @@ void Core::fetch(EngineCore& engine) {
   const Prepared& prepared = prepare(engine);
   const Instruction& instruction = engine.sequencer.current();
   engine.cost = prepared.cost;
+  engine.ports = prepared.ports.of_banks() ? port_use(instruction, engine.engine, machine_) : prepared.ports;
   if (clocked_ && options_.perturb && prepared.kind == Prepared::Kind::data) {
     options_.perturb(instruction, engine.engine, engine.cost);
   }
@@ -131,8 +130,7 @@ bool Core::plan(EngineCore& engine) {
 }
 
 bool Core::claim_ports(EngineCore& engine) {
-  const PortBits ports = engine.next().ports;
-  if (ports == 0) return true;
+  if (engine.ports.nothing()) return true;
   if (!engine.claiming) {
     engine.claiming = true;
     engine.claim = claims_++;
@@ -140,12 +138,12 @@ bool Core::claim_ports(EngineCore& engine) {
   // Behind an older claim the wake-up comes from its start.
   for (const EngineCore& other : engines_) {
     if (!other.claiming || other.claim >= engine.claim) continue;
-    if (exclude(other.next().ports, ports)) {
+    if (keeps_waiting(other.ports, engine.ports)) {
       engine.wake.at = never;
       return false;
     }
   }
-  const Ticks free = ports_.free_at(ports);
+  const Ticks free = ports_.free_at(engine.ports);
   if (free > now_) {
     wake(engine, free);
     return false;
@@ -158,7 +156,7 @@ bool Core::claim_ports(EngineCore& engine) {
 void Core::wake_claimants() {
   for (EngineCore& other : engines_) {
     if (!other.claiming) continue;
-    wake(other, std::max(now_, ports_.free_at(other.next().ports)));
+    wake(other, std::max(now_, ports_.free_at(other.ports)));
   }
 }
 

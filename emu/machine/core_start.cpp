@@ -66,9 +66,8 @@ void Core::start_data(EngineCore& engine, const Instruction& instruction, std::u
     engine.busy_until = std::max(engine.busy_until, passage.busy_until);
     engine.next_control = std::max(engine.next_control, now_ + engine.control_issue);
     engine.next_data = now_;
-    const PortBits ports = engine.next().ports;
-    if (ports != 0) {
-      ports_.claim(ports, now_, now_ + engine.cost.stream);
+    if (!engine.ports.nothing()) {
+      ports_.claim(engine.ports, now_, now_ + engine.cost.stream);
       wake_claimants();
     }
   }

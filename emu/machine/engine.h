@@ -20,8 +20,8 @@ namespace ncemu {
 struct Prepared {
   enum class Kind : std::uint8_t { control, data, transfer };
   Kind kind = Kind::control;
-  bool registers = false;  // operands or wait must be resolved at issue
-  PortBits ports = 0;
+  bool registers = false;           // operands or wait must be resolved at issue
+  PortUse ports;                    // of the first instruction of the shape
   DgeMode mode = DgeMode::static_;  // of a transfer
   std::uint32_t described = 0;      // of a transfer
   Cost cost;
@@ -59,6 +59,7 @@ struct EngineCore {
   Cost cost;             // perturbed; zero without a clock; of a trigger: how long it occupies the issuer
   Ticks issue_cost = 0;  // of a trigger: from its issue to the descriptor generator
   std::uint16_t wait_value = 0;
+  PortUse ports;
   Plan plan;
 
   // When the sequencer may issue again: a control instruction, and a data-path instruction. The second is

@@ -31,6 +31,10 @@ struct Cost {
 // instruction is enough.
 Cost cost(const Instruction& instruction, Engine engine, const MachineConfig& machine);
 
+// Whether the vector engine streams from SBUF faster than its lanes take elements one by one
+// (datasheet 6.0.5).
+bool in_performance_mode(const Instruction& instruction, const MachineConfig& machine);
+
 // From a semaphore update by `producer` to the start of the instruction of `waiter` that it releases
 // (datasheet 2.4: SEM_TURN, SEM_CROSS). For updates by a transfer see transfer_done_latency.
 Ticks wake_up(Engine waiter, Engine producer, const MachineConfig& machine);

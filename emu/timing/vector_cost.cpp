@@ -26,14 +26,18 @@ double copy_k(const AccessPattern& dst, const AccessPattern& src, const Streams&
   return one_in_psum && both_16bit && both_adjacent ? m.vector.psum_16bit_k : 1;
 }
 
-// Two SBUF operands share a read port on v2 (datasheet 6.0.4, 6.5.2).
-double pair_k(const TensorTensor& i, const MachineConfig& m) {
-  if (!is_sbuf(i.src0) || !is_sbuf(i.src1)) return 1;
+bool is_fast_pair(const TensorTensor& i) {
   const bool simple = i.op == AluOp::add || i.op == AluOp::subtract || i.op == AluOp::mult;
   bool bf16 = true;
   for (const AccessPattern* p : {&i.dst, &i.src0, &i.src1})
     bf16 = bf16 && p->dtype == DType::bf16 && adjacent(*p);
-  return simple && bf16 ? m.vector.pair_sbuf_bf16_k : m.vector.pair_sbuf_k;
+  return is_sbuf(i.src0) && is_sbuf(i.src1) && simple && bf16;
+}
+
+// Two SBUF operands share a read port on v2 (datasheet 6.0.4, 6.5.2).
+double pair_k(const TensorTensor& i, const MachineConfig& m) {
+  if (!is_sbuf(i.src0) || !is_sbuf(i.src1)) return 1;
+  return is_fast_pair(i) ? m.vector.pair_sbuf_bf16_k : m.vector.pair_sbuf_k;
 }
 
 double reduce_k(const TensorReduce& i, const MachineConfig& m) {
@@ -188,3 +192,24 @@ Parts on_vector(const Instruction& instruction, const Streams& s, const MachineC
 }
 
 }  // namespace ncemu::cost_parts
+
+namespace ncemu {
+
+bool in_performance_mode(const Instruction& instruction, const MachineConfig& machine) {
+  using namespace cost_parts;
+  if (!is_measured(machine)) return false;  // the printed formulas have none
+  switch (info(instruction.opcode).cost) {
+    case CostClass::copy:
+    case CostClass::tensor_scalar:
+    case CostClass::reduce: break;
+    case CostClass::tensor_tensor: {
+      // One element a cycle of two operands is the fast one: their pair takes two without it.
+      const auto& i = std::get<TensorTensor>(instruction.operands);
+      return machine.target.generation >= 3 && is_fast_pair(i);
+    }
+    default: return false;
+  }
+  return cycles_per_element(instruction, streams(instruction, machine), machine) < 1;
+}
+
+}  // namespace ncemu

@@ -12,6 +12,7 @@
 #include "emu/timing/cost.h"
 #include "emu/timing/dma_service.h"
 #include "emu/timing/engine_timeline.h"
+#include "emu/timing/ports.h"
 #include "isa/fault.h"
 #include "tests/emu/timing/shapes.h"
 
@@ -341,6 +342,9 @@ std::vector<double> everything(const MachineConfig& m) {
     add(c.latency);
     add(c.write);
     add(c.write_ahead);
+    const PortUse ports = port_use(i, engine, m);
+    add(ports.holds);
+    add(ports.waits);
   }
   RegisterLoad from_hbm;
   from_hbm.src = HbmPattern{};
@@ -457,8 +461,10 @@ TEST_CASE("every timing key moves a number, in measured or in documented mode") 
       for (const double factor : {2.0, 1.5, 4.0, 16.0, 0.5}) {
         double value = old == 0 ? 16 * factor : old * factor;
         if (p.key == "gate.threshold") value = old + factor / 8 > 1 ? 0.9 : old + factor / 8;
-        const std::string text =
-            whole ? std::to_string(std::max<std::int64_t>(1, std::llround(value))) : std::to_string(value);
+        if (p.key.starts_with("ports.")) value = old == 0 ? 1 : 0;  // switches
+        const std::string text = p.key.starts_with("ports.") ? std::to_string(std::llround(value))
+                                 : whole ? std::to_string(std::max<std::int64_t>(1, std::llround(value)))
+                                         : std::to_string(value);
         MachineConfig a = measured, b = documented;
         set_parameter(a, p.key + "=" + text);
         set_parameter(b, p.key + "=" + text);

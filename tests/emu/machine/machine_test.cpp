@@ -188,6 +188,32 @@ TEST_CASE("vector and gpsimd exclude each other on the SBUF of NeuronCore-v2") {
   CHECK(result.total == 400 * vector_cycle + (150 + 300) * base_cycle);
 }
 
+TEST_CASE(
+    "on NeuronCore-v3 scalar waits for vector at its PSUM bank, for each instruction by its own address") {
+  const auto start_of_second = [](std::uint32_t byte, const char* setting = nullptr) {
+    MachineConfig machine = builtin_machine("trn2");
+    if (setting != nullptr) set_parameter(machine, setting);
+    ProgramOf program(machine.target);
+    AccessPattern from = sbuf(0, 400), to = from;
+    from.space = Space::psum;
+    program.stream(Engine::vector, {op(Opcode::tensor_copy, Unary{to, from})});
+    from.offset = byte;
+    to.offset = 4096;
+    program.stream(Engine::scalar, {op(Opcode::tensor_copy, Unary{to, from})});
+    Record record;
+    run(machine, program.get(), Mode::timing_only, &record);
+    const Started second = record.of(Engine::scalar).front();
+    CHECK((second.reason == StallReason::port) == (second.passage.start > 0));
+    return second.passage.start;
+  };
+  const MachineConfig machine = builtin_machine("trn2");
+  const Ticks stream = 400 * ticks_per_cycle(machine, Engine::vector);
+  CHECK(start_of_second(400) == stream);
+  CHECK(start_of_second(2044) == stream);  // its first element is in the bank
+  CHECK(start_of_second(2048) == 0);
+  CHECK(start_of_second(400, "ports.vector_scalar_bank=0") == 0);
+}
+
 TEST_CASE("waiting port claims are served oldest first") {
   // gpsimd claims at 48 and again when its first instruction is through; vector's second claim is made in
   // between.

@@ -24,9 +24,10 @@ namespace {
 auto all_of(const Instruction& i, Engine engine, const MachineConfig& machine) {
   const Cost c = cost(i, engine, machine);
   const Work w = work(i);
+  const PortUse ports = port_use(i, engine, machine);
   return std::tuple(c.interval, c.stream, c.latency, c.write, c.write_ahead, w.elements, w.flops, w.sbuf_read,
-                    w.sbuf_written, w.psum_read, w.psum_written,
-                    exclusive_ports(i, engine, machine.target.generation), needs_resolving(i));
+                    w.sbuf_written, w.psum_read, w.psum_written, ports.of_banks(),
+                    ports.of_banks() ? PortUse{} : ports, needs_resolving(i));
 }
 
 // Moves operands elsewhere; everything else stays.
