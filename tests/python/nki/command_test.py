@@ -116,7 +116,7 @@ def test_strict_python_refuses_what_the_vendors_compiler_refuses(script):
     assert run(script, "comprehension").returncode == 0
     done = run("--strict-python", script, "comprehension")
     assert done.returncode == 1
-    assert "refuses a list comprehension" in done.stderr and f"{script}:28" in done.stderr
+    assert "err_strict_python" in done.stderr and "refuses a list comprehension" in done.stderr and f"{script}:28" in done.stderr
 
 
 def test_help_names_every_option():

@@ -114,6 +114,27 @@ def unmixed(x):
     return nl.exp(nl.load(x)[nl.arange(4)[:, None], nl.arange(64)[None, :]])
 
 
+def rows(n, columns=1):
+    """A tile of row numbers."""
+    return nisa.iota(nl.arange(n)[:, None] + nl.arange(columns)[None, :], dtype=nl.uint32)
+
+
+def gathered(count, columns=1, on_chip=False):
+    def body(x):
+        taken = nl.load(x) if on_chip else x
+        view = taken[rows(count, columns), nl.arange(64)[None, :]]
+        return nl.exp(view) if on_chip else nl.load(view)
+    return body
+
+
+def added(chosen):
+    def body(x):
+        z = nl.ndarray((8, 64), dtype=nl.float32, buffer=nl.hbm)
+        nl.store(z, 0.0)
+        nl.atomic_rmw(z[rows(8), nl.arange(64)[None, :]] if chosen else z, ones(8, 64), np.add)
+    return body
+
+
 @nki.jit
 def inner(x):
     return nl.load(x)
@@ -124,14 +145,17 @@ CASES = [
     case("err_activation_bias_invalid_type", bias(np.int8), bias(np.float32)),
     case("err_activation_scale_invalid_type", scale(lambda: ones(128, 1, dtype=np.float16)), scale(lambda: ones(128, 1))),
     case("err_activation_scale_scalar_or_vector", scale(lambda: ones(128, 64)), scale(lambda: 1.5)),
+    case("err_atomic_rmw_dynamic_index", added(False), added(True)),
     case("err_cannot_assign_to_index", assign_index, assign_iota),
     case("err_control_flow_condition_depending_on_arange", branch_on_index, branch_on_loop),
+    case("err_copy_dynamic_indirect_indices_not_natively_supported", gathered(8, on_chip=True), gathered(8)),
     case("err_dynamic_control_flow_not_supported", branch_on_values, branch_on_loop),
     case("err_exceed_max_supported_dimension", lambda x: nl.transpose(ones(64, 32, 2)), lambda x: nl.transpose(ones(64, 64))),
     case("err_failed_to_infer_tile_from_local_tensor", blocks, one_block),
     case("err_num_partition_exceed_arch_limit", lambda x: ones(256, 4), lambda x: ones(128, 4)),
     case("err_num_partition_mismatch", lambda x: nisa.tensor_tensor(nl.load(x), ones(1, 64), op=nl.add),
          lambda x: nisa.tensor_tensor(nl.load(x), ones(1, 64).broadcast_to((128, 64)), op=nl.add)),
+    case("err_indirect_indices_free_dim", gathered(8, 2), gathered(8)),
     case("err_nested_kernel_with_spmd_grid", lambda x: inner[4, 4](x), lambda x: inner(x)),
     case("err_size_of_dimension_exceed_arch_limit", lambda x: nl.transpose(ones(128, 512)), lambda x: nl.transpose(ones(128, 128))),
     case("err_store_dst_shape_smaller_than_other_shape", smaller_destination, larger_destination),
@@ -151,7 +175,7 @@ def test_the_mistake_has_its_name_and_line(name, wrong, right):
     at = caught.value.line
     # The call is in the case itself or in the helper that it uses.
     spans = [(first, lines), inspect.getsourcelines(bias)[::-1], inspect.getsourcelines(scale)[::-1],
-             inspect.getsourcelines(ones)[::-1]]
+             *[inspect.getsourcelines(f)[::-1] for f in (ones, gathered, added)]]
     assert any(start <= at < start + len(span) for start, span in spans)
 
 
@@ -163,6 +187,60 @@ def test_what_is_right_beside_it_runs(name, wrong, right):
 def test_the_interface_works_in_kernels_only():
     with pytest.raises(NkiError, match="err_nki_api_outside_of_nki_kernel"):
         nl.ndarray((4, 4), dtype=nl.float32)
+
+
+@pytest.mark.parametrize("name,known", [("trn1", True), ("trn2", True), ("trn9", False)])
+def test_a_machine_that_nobody_knows_is_named(name, known, monkeypatch):
+    monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", name)
+    if known:
+        assert np.array_equal(run(lambda x: None), X)
+    else:
+        with pytest.raises(NkiError, match="err_unsupported_platform.*trn9"):
+            run(lambda x: None)
+
+
+@pytest.mark.parametrize("count,fits", [(32, True), (33, False)])
+def test_registers_end(count, fits):
+    import nki as new
+    import nki.isa as new_nisa
+
+    @new.jit
+    def kernel(x):
+        for i in range(count):
+            new_nisa.register_alloc(i)
+        new_nisa.dma_copy(dst=x[0:4], src=x[4:8])
+    if fits:
+        kernel(X.copy())
+    else:
+        with pytest.raises(NkiError, match="err_out_of_registers"):
+            kernel(X.copy())
+
+
+@pytest.mark.parametrize("command,works", [(None, True), ("/bin/false", False)])
+def test_pages_that_the_command_cannot_write_are_an_error(command, works, tmp_path):
+    from ncemu.nki import launch, session
+    measured = session.Session(profile=tmp_path, command=command)
+    run(lambda x: None)
+    kernel = nki.jit(lambda x: nl.store(x, nl.load(x)))
+    kernel(X.copy())
+    if works:
+        measured.finished(kernel, kernel.last)
+        assert (tmp_path / f"{kernel.__name__}.json").exists() and isinstance(kernel, launch.Kernel)
+    else:
+        with pytest.raises(NkiError, match="err_profile"):
+            measured.finished(kernel, kernel.last)
+
+
+def test_every_name_of_the_package_has_a_test():
+    import pathlib
+    import re
+
+    import ncemu.nki
+    package = pathlib.Path(ncemu.nki.__file__).parents[2]
+    raised = {name for part in ("ncemu/nki", "neuronxcc", "nki") for path in (package / part).rglob("*.py")
+              for name in re.findall(r"\berr_\w+", path.read_text())}
+    tests = "".join([path.read_text() for path in pathlib.Path(__file__).parent.glob("*.py")])
+    assert sorted(name for name in raised if not re.search(rf"\b{name}\b", tests) and name != "err_") == []
 
 
 def test_an_output_that_nothing_writes_is_named():
