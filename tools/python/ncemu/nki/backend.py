@@ -1,5 +1,7 @@
 """Traced programs on the emulator: builds, runs and profiles them through the package ncemu."""
 
+import contextlib
+import gc
 import sys
 
 import numpy as np
@@ -60,10 +62,23 @@ def program_of(tr, may_spill=False):
                 raise
 
 
+@contextlib.contextmanager
+def without_collector():
+    """A trace only grows, and holds no cycles: without the collector, which would walk it again and again."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
 def placed(tr):
     for order in ("rotate", "compact"):
         try:
-            return emitter.build(tr).finish(allocate=order)
+            with without_collector():
+                return emitter.build(tr).finish(allocate=order)
         except ncemu.Error as error:
             broken = emitter.rule_broken(error)
             if order == "compact" or broken.name != "err_out_of_memory":

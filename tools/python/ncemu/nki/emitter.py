@@ -44,6 +44,7 @@ def build(tr):
     """The builder's program, and how many instructions it has."""
     b = ncemu.Builder(machine=tr.machine or tr.target.name, name=tr.name)
     views = {}
+    latest = {}  # storage -> its last operand and the view that became of it: most tiles are written and read as a whole
     for s in tr.storages:
         if s.space == "hbm" and (s.last >= 0 or s.kind in ("input", "output", "inout")):
             kind = "scratch" if s.kind == "hbm" else s.kind
@@ -82,15 +83,22 @@ def build(tr):
                 operand = registers_of(b, registers, operand.key)
             else:
                 space, s, dtype, part, count, offset, dims, register = operand
+                known = latest.get(s)
+                if known is not None and known[0] == operand:
+                    arguments[field] = known[1]
+                    continue
                 base = views.get(s)
                 if base is None:
                     base = views[s] = declare(b, tr, s, sites)
                 if register is not None:
                     operand = moving_view(b, registers, base, operand)
-                elif space == "hbm":
-                    operand = base.ap(dims, offset=offset, dtype=dtype)
                 else:
-                    operand = base.ap(dims, partition=part, partitions=count, offset=offset, dtype=dtype)
+                    if space == "hbm":
+                        view = base.ap(dims, offset=offset, dtype=dtype)
+                    else:
+                        view = base.ap(dims, partition=part, partitions=count, offset=offset, dtype=dtype)
+                    latest[s] = (operand, view)
+                    operand = view
             arguments[field] = operand
         if mnemonic is PRINT:
             (label, view), = arguments.items()

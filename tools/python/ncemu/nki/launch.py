@@ -4,7 +4,6 @@ What the kernel returns comes back as numpy arrays; arrays of arguments that the
 """
 
 import functools
-import gc
 import inspect
 import operator
 import sys
@@ -81,17 +80,9 @@ class Traced:
 
 
 def trace_kernel(function, args, kwargs, generation, machine=None, grid=None):
-    """Executes the kernel once per program of the grid.
-
-    A trace only grows, and holds no cycles: without the collector, which would walk it again and again.
-    """
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
+    """Executes the kernel once per program of the grid."""
+    with backend.without_collector():
         return _trace(function, args, kwargs, generation, machine, grid)
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _trace(function, args, kwargs, generation, machine, grid):
