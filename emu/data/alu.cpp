@@ -246,6 +246,42 @@ float reduce_in_any_order(const float* a, std::size_t count) {
   return count < 4 * many ? reduce_in_chains<op, few>(a, count) : reduce_in_chains<op, many>(a, count);
 }
 
+using Lanes = hn::ScalableTag<float>;
+struct Larger {
+  static HWY_INLINE hn::Vec<Lanes> of(hn::Vec<Lanes> a, hn::Vec<Lanes> b) { return hn::Max(a, b); }
+};
+struct Smaller {
+  static HWY_INLINE hn::Vec<Lanes> of(hn::Vec<Lanes> a, hn::Vec<Lanes> b) { return hn::Min(a, b); }
+};
+
+// The largest or smallest of a row by the host's own instruction, which knows neither NaN nor the sign of
+// zero: where one of them matters the row is gone through again.
+template <typename Host, float (*op)(float, float)>
+float extreme(const float* a, std::size_t count) {
+  constexpr std::size_t chains = 4;
+  const Lanes d;
+  const std::size_t lanes = hn::Lanes(d), step = chains * lanes;
+  if (count < step) return reduce_in_any_order<op>(a, count);
+  hn::Vec<Lanes> best[chains];
+  HWY_UNROLL(4)
+  for (std::size_t c = 0; c < chains; ++c) best[c] = hn::LoadU(d, a);
+  auto numbers = hn::Eq(best[0], best[0]);
+  const auto take = [&](const float* from) HWY_ATTR {
+    HWY_UNROLL(4)
+    for (std::size_t c = 0; c < chains; ++c) {
+      const auto value = hn::LoadU(d, from + c * lanes);
+      best[c] = Host::of(best[c], value);
+      numbers = hn::And(numbers, hn::Eq(value, value));
+    }
+  };
+  for (std::size_t i = 0; i + step <= count; i += step) take(a + i);
+  take(a + count - step);  // the rest, and some again: it changes nothing
+  alignas(64) float lane[HWY_MAX_BYTES / sizeof(float)];
+  hn::Store(Host::of(Host::of(best[0], best[1]), Host::of(best[2], best[3])), d, lane);
+  const float result = reduce_in_order<op>(lane, lanes);
+  return !hn::AllTrue(d, numbers) || result == 0 ? reduce_in_any_order<op>(a, count) : result;
+}
+
 // Sums of several rows side by side, each in its order: eight rows in the lanes of a vector, four columns at
 // a time through a transposition within blocks of four rows. Returns the columns done.
 std::size_t add_columns(const float* a, std::size_t stride, std::size_t count, float* sums) {
@@ -303,8 +339,8 @@ float reduce_by(AluOp op, const float* a, std::size_t count) {
     case AluOp::add:         return reduce_in_order<add>(a, count);
     case AluOp::subtract:    return reduce_in_order<subtract>(a, count);
     case AluOp::mult:        return reduce_in_order<mult>(a, count);
-    case AluOp::max:         return reduce_in_any_order<max>(a, count);
-    case AluOp::min:         return reduce_in_any_order<min>(a, count);
+    case AluOp::max:         return extreme<Larger, max>(a, count);
+    case AluOp::min:         return extreme<Smaller, min>(a, count);
     case AluOp::abs_max:     return reduce_in_order<abs_max>(a, count);
     case AluOp::abs_min:     return reduce_in_order<abs_min>(a, count);
     case AluOp::average:     return reduce_in_order<add>(a, count);

@@ -276,6 +276,27 @@ TEST_CASE("the maximum of zeros and NaNs does not depend on where they stand") {
   });
 }
 
+TEST_CASE(
+    "the largest and the smallest of a row of any length are those of the definition, one after the other") {
+  std::mt19937 random(11);
+  const float infinity = std::numeric_limits<float>::infinity();
+  const float special[] = {0.0F, -0.0F, nan, infinity, -infinity, 1e-40F, -1e-40F};
+  for (std::size_t count = 1; count < 200; ++count) {
+    for (const bool plain : {true, false}) {
+      std::vector<float> a(count);
+      for (float& value : a) {
+        value = static_cast<float>(static_cast<std::int32_t>(random())) * 0x1p-20F;
+        if (!plain && random() % 8 == 0) value = special[random() % std::size(special)];
+      }
+      for (const AluOp op : {AluOp::max, AluOp::min}) {
+        float expected = a[0];
+        for (std::size_t i = 1; i < count; ++i) expected = reference(op, expected, a[i]);
+        on_every_target([&] { REQUIRE(bits(reduce(op, a.data(), count)) == bits(expected)); });
+      }
+    }
+  }
+}
+
 TEST_CASE("bitvec operators work on the element's bits and shifts stop at its width") {
   const std::vector<std::uint32_t> a = {0x000000F0U, 0xFFFFFF80U, 0x00000055U, 0xFFFFFFFFU};
   const auto run = [&](AluOp op, std::uint32_t b, int width, bool reversed = false) {
