@@ -105,9 +105,10 @@ int check(const Arguments& arguments) {
 
   const RunReport report = execute(kernel, request, out);
   const ReportHead head = {.command_line = command_line("check", arguments), .kernel = source.path};
-  if (to != "-") files.write("-", text(kernel, report));
-  if (!to.empty()) files.write(to, json(head, kernel, report));
+  // Standard output comes last: a reader that has seen enough of it (head) ends the process.
   if (!sarif.empty()) files.write(sarif, sarif_here(report.checks));
+  if (!to.empty()) files.write(to, json(head, kernel, report));
+  if (to != "-") files.write("-", text(kernel, report));
   std::fputs(findings_text(report.checks).c_str(), stderr);
   if (report.partial() && !stopped_for_data(report))
     fmt::print(stderr, "{}: {}\n", source.path, report.message);

@@ -95,16 +95,17 @@ int profile(const Arguments& arguments) {
   const Profile model(recorder.take(), run.summary, kernel.program, kernel.machine, text.blocks, windows);
   const ProfileReport report = make_report(
       {.command_line = command_line("profile", arguments), .kernel = source.path}, kernel, run, model, text);
-  // The trace is the largest; it is made beside the others.
+  // Standard output comes last: a reader that has seen enough of it (head) ends the process. The trace is the
+  // largest; it is made beside the others.
   std::future<std::string> trace;
   if (!perfetto.empty())
     trace = std::async(std::launch::async, [&] { return perfetto_trace(source.path, model); });
-  if (json != "-") files.write("-", profile_text(report, wants_colour()));
   const std::string as_json = json.empty() && html.empty() ? std::string() : profile_json(report);
-  files.write(json, as_json);
+  if (json != "-") files.write(json, as_json);
   if (!html.empty()) files.write(html, profile_html(report, as_json));
   if (trace.valid()) files.write(perfetto, trace.get());
   if (!sarif.empty()) files.write(sarif, sarif_here(run.checks));
+  files.write("-", json == "-" ? as_json : profile_text(report, wants_colour()));
   const int code = report_outcome(source, run, json == "-");
   files.finish();
   return code;

@@ -79,9 +79,11 @@ int run(const Arguments& arguments) {
   const RunReport report = execute(kernel, request, text);
 
   const ReportHead head = {.command_line = command_line("run", arguments), .kernel = source.path};
-  if (json != "-") files.write("-", report_text(head, kernel, report));
-  if (!json.empty()) files.write(json, report_json(head, kernel, report));
+  // Standard output comes last: a reader that has seen enough of it (head) ends the process.
+  const bool json_only = json == "-";
   if (!sarif.empty()) files.write(sarif, sarif_here(report.checks));
+  if (!json.empty() && !json_only) files.write(json, report_json(head, kernel, report));
+  files.write("-", json_only ? report_json(head, kernel, report) : report_text(head, kernel, report));
   const int code = report_outcome(source, report, json == "-");
   files.finish();
   return code;

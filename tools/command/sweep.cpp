@@ -197,9 +197,9 @@ int report(const Grid& grid, Outputs& outputs, const PointsFile& file, const Ref
   }
   if (!outputs.csv.empty()) outputs.files.write(outputs.csv, sweep_csv(results));
   if (!outputs.svg.empty()) outputs.files.write(outputs.svg, sweep_svg(results, outputs.plot));
+  if (without_time > 0) fmt::print(stderr, "{} of {} points failed\n", without_time, grid.size());
   if (!outputs.json.empty()) outputs.files.write(outputs.json, sweep_json(results));
   if (outputs.json != "-") outputs.files.write("-", sweep_text(results));
-  if (without_time > 0) fmt::print(stderr, "{} of {} points failed\n", without_time, grid.size());
   outputs.files.finish();
   return without_time > 0 ? 1 : 0;
 }

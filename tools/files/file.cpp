@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "isa/fault.h"
 
@@ -39,6 +41,21 @@ std::filesystem::path followed(const std::filesystem::path& path) {
   return error ? at.lexically_normal() : canonical;
 }
 
+// The number in /dev/stdout, /dev/fd/1, /proc/self/fd/1; none for other paths. Whoever opened those wants
+// what is written there behind what else is: a name of their own would begin at the start.
+std::optional<int> open_descriptor(std::string_view path) {
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view directory : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!path.starts_with(directory)) continue;
+    int number = -1;
+    const char* const end = path.data() + path.size();
+    const auto [stopped, error] = std::from_chars(path.data() + directory.size(), end, number);
+    if (error == std::errc{} && stopped == end && fcntl(number, F_GETFD) >= 0) return number;
+  }
+  return std::nullopt;
+}
+
 // Where the bytes of a file go until all are there.
 struct Target {
   std::string path;       // links followed
@@ -49,10 +66,7 @@ struct Target {
 Target target_of(const std::string& path) {
   struct stat status = {};
   const bool exists = stat(path.c_str(), &status) == 0;
-  // /dev/stdout and /proc/self/fd/1 may lead to regular files: whoever opened those wants them written.
-  const bool opened =
-      path.starts_with("/dev/std") || path.starts_with("/dev/fd/") || path.starts_with("/proc/");
-  const bool special = exists && (opened || !S_ISREG(status.st_mode));
+  const bool special = open_descriptor(path) || (exists && !S_ISREG(status.st_mode));
   std::error_code error;
   if (special || !std::filesystem::is_symlink(path, error)) return {path, special};
   return {followed(path).string(), false};
@@ -90,7 +104,9 @@ std::vector<std::byte> read_file(const std::string& path) {
 void write_file(const std::string& path, std::initializer_list<std::span<const std::byte>> pieces) {
   const Target target = target_of(path);
   const std::string temporary = target.temporary();
-  File file(std::fopen(temporary.c_str(), "wb"));
+  const std::optional<int> descriptor = open_descriptor(path);
+  if (descriptor == STDOUT_FILENO) std::fflush(stdout);
+  File file(descriptor ? fdopen(dup(*descriptor), "wb") : std::fopen(temporary.c_str(), "wb"));
   if (!file) fail(path, "cannot write");
   bool written = true;
   for (const auto& piece : pieces)

@@ -146,3 +146,14 @@ TEST_CASE("/dev/stdout is written to and not replaced") {
   CHECK(o.prints("<!DOCTYPE html>"));
   CHECK(fs::is_symlink("/dev/stdout") == link);
 }
+
+TEST_CASE("a reader that closes standard output keeps no file from being written") {
+  write_kernel();
+  for (const char* verb : {"profile", "run", "check"}) {
+    CAPTURE(verb);
+    for (const char* name : {"closed.json", "closed.sarif"}) remove_file(name);
+    ncemu_run(fmt::format("{} k.nca --json=closed.json --sarif closed.sarif | true", verb));
+    CHECK(text_of(directory() + "/closed.json").ends_with("}\n"));
+    CHECK(text_of(directory() + "/closed.sarif").ends_with("}\n"));
+  }
+}
