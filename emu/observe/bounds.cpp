@@ -119,8 +119,8 @@ BoundsInput::BoundsInput(const Timeline& timeline, const Program& program, const
     const auto* matmul = std::get_if<Matmul>(&i.operands);
     if (matmul == nullptr) continue;
     const double factor = adjusted_flop_factor(*matmul, stationary_fp8, program.target.generation);
-    matmuls_.push_back(
-        {s, factor * static_cast<double>(timeline.work_of(s).flops) / flops_per_tick, matmul->transpose});
+    const auto flops = static_cast<double>(timeline.work_of(s).flops);
+    matmuls_.push_back({s, flops, factor * flops / flops_per_tick, matmul->transpose});
   }
 }
 
@@ -137,6 +137,8 @@ std::uint32_t BoundsInput::site_of(Serial serial) const {
 
 void BoundsInput::add_flops(BoundsWork& work, const Matmuls& matmul, double share) const {
   work.computes = true;
+  work.flops += share * matmul.flops;
+  if (matmul.transpose) work.transpose_flops += share * matmul.flops;
   work.flop_ticks += share * matmul.flop_ticks;
   if (!matmul.transpose) work.useful_flop_ticks += share * matmul.flop_ticks;
 }
@@ -192,6 +194,8 @@ std::vector<BoundsWork> BoundsInput::windows(std::size_t count) const {
       const double once = share * part * static_cast<double>(first_touch_[t]);
       (is_store(t) ? work.stored : work.loaded) += bytes;
       (is_store(t) ? work.stored_once : work.loaded_once) += once;
+      work.hbm_read += share * part * static_cast<double>(timeline_->shape(t).hbm_read);
+      work.hbm_written += share * part * static_cast<double>(timeline_->shape(t).hbm_written);
     });
     const Ticks from = std::max(spans.begin[i], dma.until);
     if (dma.add(spans.begin[i], spans.end[i]) > 0)
@@ -238,6 +242,8 @@ std::vector<BoundsWork> BoundsInput::regions(const Regions& regions) const {
       all[r].moves = true;
       (is_store(t) ? all[r].stored : all[r].loaded) += static_cast<double>(timeline_->shape(t).bytes);
       (is_store(t) ? all[r].stored_once : all[r].loaded_once) += static_cast<double>(first_touch_[t]);
+      all[r].hbm_read += static_cast<double>(timeline_->shape(t).hbm_read);
+      all[r].hbm_written += static_cast<double>(timeline_->shape(t).hbm_written);
       states[r].last = std::max(states[r].last, timeline_->transfers.done[t]);
     }
   }

@@ -40,6 +40,8 @@ struct BoundsWork {
   std::array<Ticks, engine_count> engine_active{};
   // Moved by DMA, and of these the bytes of inputs and outputs that move for the first time; stores apart.
   double loaded = 0, loaded_once = 0, stored = 0, stored_once = 0;
+  double hbm_read = 0, hbm_written = 0;          // of the moved bytes
+  double flops = 0, transpose_flops = 0;         // the tensor engine's
   double flop_ticks = 0, useful_flop_ticks = 0;  // at the array's peak
   bool moves = false, computes = false;          // transfers, matmuls
 };
@@ -72,6 +74,7 @@ class BoundsInput {
   // A part of the tensor engine's work.
   struct Matmuls {
     Serial serial = 0;
+    double flops = 0;
     double flop_ticks = 0;  // of the array's peak for its types
     bool transpose = false;
   };

@@ -31,7 +31,7 @@ Options profile_options() {
              "the run as a trace for the Perfetto viewer and programs that read its format")
       .value("html", "FILE", "the report as one HTML file, with an interactive timeline")
       .flag("schema", "prints the JSON Schema of --json and does nothing else")
-      .value("windows", "N", "bounds for N equal parts of the time (default 1)");
+      .value("windows", "N", "bounds and metrics for N equal parts of the time (default 1)");
   options.add_note(
       "Without --in, --out and --expect the default mode is timing-only, which needs no data and takes the "
       "same time on the device.");

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "emu/observe/part_metrics.h"
 #include "tools/command/profile.h"
 #include "tools/command/version.h"
 
@@ -144,12 +145,24 @@ class Writer {
     return rungs;
   }
 
+  // Those that have a value.
+  Json part_metrics_json(const BoundsWork& work) const {
+    const Metrics part = part_metrics(work, *p_.machine);
+    Json json = Json::object();
+    for (std::size_t m = 0; m < metric_count; ++m) {
+      if (part[m]) json[std::string(all_metrics()[m].name)] = *part[m];
+    }
+    return json;
+  }
+
   Json bounds_json() const {
     Json windows = Json::array();
     Ticks begin = 0;
     for (const BoundsWork& w : p_.windows) {
-      windows.push_back(
-          {{"begin_us", us(begin)}, {"end_us", us(begin + w.total)}, {"rungs", ladder_json(w)}});
+      windows.push_back({{"begin_us", us(begin)},
+                         {"end_us", us(begin + w.total)},
+                         {"metrics", part_metrics_json(w)},
+                         {"rungs", ladder_json(w)}});
       begin += w.total;
     }
     return {{"kernel", ladder_json(p_.kernel)}, {"windows", windows}};
@@ -304,6 +317,7 @@ class Writer {
            {"transfer_count", region.transfers},
            {"dma_bytes", region.dma_bytes},
            {"flops", region.flops},
+           {"metrics", part_metrics_json(region.work)},
            {"rungs", ladder_json(region.work)}});
     }
     return json;

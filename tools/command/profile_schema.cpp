@@ -33,7 +33,8 @@ std::string profile_schema() {
         fmt::format("{}        \"{}\": {}", properties.empty() ? "" : ",\n", metric.name, property.dump());
   }
   std::string text(profile_schema_template());
-  replace(text, "%METRIC_NAMES%", names);
+  replace(text, "%METRIC_NAMES%", names);  // of parts
+  replace(text, "%METRIC_NAMES%", names);  // of the kernel
   replace(text, "%METRIC_PROPERTIES%", properties);
   return text;
 }

@@ -1,4 +1,5 @@
 #include "emu/observe/profile.h"
+#include "emu/observe/part_metrics.h"
 
 #include <map>
 
@@ -155,6 +156,58 @@ TEST_CASE("the rungs of the ladder descend, and the windows add up to the kernel
     CHECK(sum.flop_ticks == doctest::Approx(p.kernel.flop_ticks));
     CHECK(p.kernel.dma_active == p.summary.dma.active);
   });
+}
+
+TEST_CASE("metrics of a part: one window has those of the kernel, and windows add up to them") {
+  for_each_program(40, [](Program program, Mode mode) {
+    const Profiled run = profiled(std::move(program), mode);
+    const Profile p = model_of(run, 5);
+    const Metrics whole = part_metrics(p.kernel, *p.machine);
+    for (std::size_t m = 0; m < metric_count; ++m) {
+      if (!whole[m]) continue;
+      INFO(all_metrics()[m].name);
+      REQUIRE(p.metrics[m]);
+      CHECK(*whole[m] == doctest::Approx(*p.metrics[m]).epsilon(1e-6));
+    }
+    Metrics sum;
+    for (const BoundsWork& w : p.windows) {
+      const Metrics part = part_metrics(w, *p.machine);
+      for (std::size_t m = 0; m < metric_count; ++m) {
+        if (!part[m]) continue;
+        sum[m] = sum[m].value_or(0) + *part[m];
+        if (all_metrics()[m].name.ends_with("_active_time_percent")) CHECK(*part[m] <= 100 + 1e-9);
+      }
+    }
+    for (const Metric metric :
+         {Metric::total_time, Metric::neuroncore_cycle_count, Metric::vector_engine_active_time,
+          Metric::dma_active_time, Metric::dma_transfer_total_bytes, Metric::hbm_read_bytes,
+          Metric::hbm_write_bytes, Metric::hardware_flops, Metric::adjusted_hardware_flops}) {
+      INFO(all_metrics()[static_cast<std::size_t>(metric)].name);
+      CHECK(value(sum, metric).value_or(0) ==
+            doctest::Approx(value(whole, metric).value_or(0)).epsilon(1e-6));
+    }
+  });
+}
+
+TEST_CASE("metrics of a region are those of its instructions and transfers alone") {
+  const double m = 256, k = 512, n = 1024;
+  const Profiled run =
+      profiled(assemble_kernel("bf16_gemm.nca", {{"M", "256"}, {"K", "512"}, {"N", "1024"}}, "trn1"),
+               Mode::timing_only);
+  const Profile p = model_of(run);
+  double flops = 0, read = 0, written = 0;
+  for (const RegionTime& region : p.source) {
+    const Region& r = p.regions.all()[region.region];
+    if (r.kind != Region::Kind::line || r.first.file == no_index || region.own == 0) continue;
+    const Metrics part = part_metrics(region.work, *p.machine);
+    flops += value(part, Metric::hardware_flops).value_or(0);
+    read += value(part, Metric::hbm_read_bytes).value_or(0);
+    written += value(part, Metric::hbm_write_bytes).value_or(0);
+    if (region.transfers == 0) CHECK_FALSE(value(part, Metric::dma_active_time));
+  }
+  CHECK(flops == 2 * m * k * n);
+  CHECK(read == value(p.metrics, Metric::hbm_read_bytes));
+  CHECK(written == 2 * m * n);  // C, once
 }
 
 TEST_CASE("metrics of a GEMM are those of the arithmetic on its sizes") {
